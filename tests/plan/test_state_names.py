@@ -219,6 +219,7 @@ NODES = {
         f"table join/1 `t:names` (t_k bigint) inner on k = t_k({SCAN})"
     ),
     StageEnd(SALES, "abc"): f"part/1 for abc({SCAN})",
+    StageEnd(SALES, "abc", spread_by_all=True): f"part/1 for abc spread by all columns that do({SCAN})",
     Regrouped("abc", (Column("k", pa.int64()),)): "regrouped/1 abc (k bigint)",
 }
 QUERY = QueryPlan(

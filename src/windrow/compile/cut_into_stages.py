@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from windrow.compile.shard_key import answer_key, shard_key
+from windrow.compile.shard_key import answer_key, part_key, shard_key
 from windrow.plan.change_names import part_name
 from windrow.plan.nodes.change_plan import ChangePlan, is_told_in_order
 from windrow.plan.nodes.changes import Apply, Distinct, Expire, Group, Node, Ranked, SetNode, Union
@@ -52,7 +52,7 @@ def _cut(node: Node, asked: str, parts: dict[str, StageEnd]) -> Node:
 
 def _apart(node: Node, asked: str, parts: dict[str, StageEnd]) -> Node:
     """The leaf that stands for `node`, which is put into `parts`."""
-    part = StageEnd(node, asked)
+    part = StageEnd(node, asked, part_key(node) != answer_key(node))
     parts[part_name(part)] = part
     return Regrouped(part_name(part), node.columns)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from windrow.compile.shard_key import Keys, answer_key, shard_key
+from windrow.compile.shard_key import Keys, answer_key, part_key, shard_key
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import Apply, ClusterGroup, Group, Node
+from windrow.plan.nodes.changes import Apply, ClusterGroup, Group, Node, Scan
 from windrow.plan.nodes.emission import FINAL
 from windrow.plan.nodes.input_triggered import goes_by_input
-from windrow.plan.nodes.regrouped import Leaf, LeafKey, leaves_in
+from windrow.plan.nodes.regrouped import Leaf, LeafKey, Regrouped, StageEnd, leaves_in
 from windrow.plan.nodes.stage import AnyQuery
 
 
@@ -22,24 +23,38 @@ def _tables_of(query: AnyQuery) -> frozenset[str]:
     return query.joined_tables.union(*(_tables_of(inner) for _, inner in query.below))
 
 
-def leaf_keys(queries: Sequence[ChangePlan]) -> tuple[LeafKey, ...]:
-    """The key of each leaf; where queries that share one want other keys, all its rows are in one shard."""
+def by_own_keys(queries: Iterable[ChangePlan]) -> tuple[tuple[ChangePlan, ...], tuple[LeafKey, ...]]:
+    """The queries, and by what the rows of their leaves are spread; one without a key has all of its rows in one shard.
+
+    Queries that want a leaf by the same columns share it, and for others its rows are sent once more: what spreads a
+    query never depends on which others there are, since what it holds is where its rows have been sent.
+    """
     found: Keys = {}
-    alone: set[Leaf] = set()
+    told = []
     for query in queries:
-        leaves = leaves_in(query.root)
-        own = answer_key(query.root, told_once=query.emit == FINAL)
-        keys = own or (None if goes_by_input(query.root) else shard_key(query.root))
-        clash = keys is None or any(leaf in found and found[leaf] != keys[leaf] for leaf in leaves)
-        if clash or any(leaf in alone for leaf in leaves):
-            alone.update(leaves)
-        found |= {leaf: () for leaf in leaves} if keys is None else keys
-    while True:  # whoever shares a leaf with one that is in one shard is there as a whole
-        more = [query for query in queries if alone & set(leaves_in(query.root)) and set(leaves_in(query.root)) - alone]
-        if not more:
-            return tuple(LeafKey(leaf, () if leaf in alone else key) for leaf, key in found.items())
-        for query in more:
-            alone.update(leaves_in(query.root))
+        keys = _own_key(query) or dict.fromkeys(leaves_in(query.root), ())
+        own: dict[Leaf, Leaf] = {}
+        for leaf, columns in keys.items():
+            own[leaf] = leaf
+            if found.setdefault(leaf, columns) != columns:
+                assert isinstance(leaf, Scan), "what a stage sends is sent for one query"
+                own[leaf] = replace(leaf, apart=columns)
+                found[own[leaf]] = columns
+        told.append(query if all(leaf is own[leaf] for leaf in own) else replace(query, root=_reading(query.root, own)))
+    return tuple(told), tuple(LeafKey(leaf, columns) for leaf, columns in found.items())
+
+
+def _reading(plan: Node, own: Mapping[Leaf, Leaf]) -> Node:
+    if isinstance(plan, Scan | Regrouped):
+        return own[plan]
+    return plan.with_children([_reading(child, own) for child in plan.children])
+
+
+def _own_key(query: ChangePlan) -> Keys | None:
+    if isinstance(query.root, StageEnd) and query.root.spread_by_all:
+        return part_key(query.root.child)
+    own = answer_key(query.root, told_once=query.emit == FINAL)
+    return own or (None if goes_by_input(query.root) else shard_key(query.root))
 
 
 def users_in(plan: Node) -> set[str]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.compile.cut_into_stages import stages_of
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
-from windrow.compile.plan_changes import leaf_keys, tables_of, users_in
+from windrow.compile.plan_changes import by_own_keys, tables_of, users_in
 from windrow.compile.plan_stream import plan_stream
 from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
@@ -97,8 +97,8 @@ class _Placed:
     def stage(self, number: int, queries: tuple[AnyQuery, ...], before: StagePlan | None) -> StagePlan:
         """What runs in the stage of this number."""
         around, folded = self.around, self.folded.get(number, [])
-        changing = tuple(self.changing.get(number, {}).values())
-        keys, sends = leaf_keys(changing), leaf_keys(tuple(self.changing.get(number + 1, {}).values()))
+        changing, keys = by_own_keys(self.changing.get(number, {}).values())
+        _, sends = by_own_keys(self.changing.get(number + 1, {}).values())
         read = [name for name in around.streams if around.streams[name].made_of is None]
         here = {name: inner for (name, read_in), inner in self.made.items() if read_in == number}
         next_up = {name: inner for (name, read_in), inner in self.made.items() if read_in == number + 1}

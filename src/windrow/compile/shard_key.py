@@ -46,6 +46,29 @@ def answer_key(plan: Node, *, told_once: bool = False) -> Keys | None:
     return next(_by_any(plan, plan.names), None)
 
 
+def part_key(plan: Node) -> Keys | None:
+    """A key of what a stage sends on: all columns of its rows that spread it together, where `answer_key` has one.
+
+    Values of one column may be few, and all of them in one shard.
+
+    >>> import pyarrow as pa
+    >>> from windrow.plan.nodes.changes import Column
+    >>> a, b = (Scan(name, tuple(Column(f"{name}{i}", pa.int64()) for i in range(3)), 60) for name in "ab")
+    >>> plan = Join(a, b, (("a0", "b0"), ("a1", "b1")))
+    >>> answer_key(plan) == {a: ("a0",), b: ("b0",)}, part_key(plan) == {a: ("a0", "a1"), b: ("b0", "b1")}
+    (True, True)
+    """
+    one = answer_key(plan)
+    if distributing(plan) is not None:
+        return one
+    together: tuple[str, ...] = ()
+    for name in plan.names if one is not None else ():
+        alone, more = _by(plan, (name,)), _by(plan, (*together, name))
+        if alone is not None and more is not None and all(len(set(key)) == len(key) for key in more.values()):
+            together = (*together, name)
+    return _by(plan, together) if len(together) > 1 else one
+
+
 def _ways(plan: Node) -> Iterator[Keys]:
     """The ways to spread a plan whose own rows may be anywhere."""
     match plan:

@@ -82,7 +82,7 @@ def _step(node: Node) -> tuple[str, str]:
         case Regrouped():
             return "regrouped", f"{node.part} ({_columns(node.read)})"
         case StageEnd():
-            return "part", f"for {node.query}"
+            return "part", f"for {node.query}" + (" spread by all columns that do" if node.spread_by_all else "")
         case Expire():
             return "expire", "by input" if node.place == "input" else ""
         case Select():

@@ -78,6 +78,7 @@ class Scan(Node):
 
     `texts` are the row expressions that its columns hold, and `where` one that tells which events there are at all. The
     column `by`, if there is one, says to which shards an event goes: its rows are a copy for each, with its number.
+    Rows that queries want by different columns go their ways more than once: `apart` has those of all but the first.
     """
 
     stream: str
@@ -86,6 +87,7 @@ class Scan(Node):
     texts: tuple[str, ...] = ()
     where: str | None = None
     by: str | None = None
+    apart: tuple[str, ...] | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:

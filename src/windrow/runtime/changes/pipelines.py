@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.plan.instants import BEFORE_ALL
-from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.regrouped import Leaf, StageEnd
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.away import Entry, beside, called_back, let_go, sent_away
+from windrow.runtime.changes.coming import coming_together, refuse_shared_keys
 from windrow.runtime.changes.together import Together
 from windrow.runtime.late import Answered
 from windrow.runtime.outcome import Outcome
@@ -153,6 +153,7 @@ class Pipelines:
         """The queries by when they came; those that are no more are carried along, unread."""
         waiting = {query.asked: query for query in self._plan.changing}
         forgets, opened = self._plan.forgets, []
+        refuse_shared_keys(kept, waiting)
         for was in kept:
             entry = called_back(was, waiting, forgets, self._moves)
             known = {name: waiting.pop(name) for name in entry["roots"] if name in waiting}
@@ -162,10 +163,6 @@ class Pipelines:
                 opened.append(Together.open(entry["prefix"], known, self._plan, self._blocks, entry))
             if entry["away"]:
                 self._carried.append(entry)
-        fresh: dict[tuple[int | None, int, int | None, tuple[str, ...]], dict[str, ChangePlan]] = {}
-        for name, query in waiting.items():
-            together = (query.slide_us, query.offset_us, query.every_us, query.streams)
-            fresh.setdefault(together, {})[name] = query
-        for number, queries in enumerate(fresh.values()):
+        for number, queries in enumerate(coming_together(waiting)):
             opened.append(Together.open(f"changes-{version}-{number}.", queries, self._plan, self._blocks, None))
         return opened

@@ -161,6 +161,7 @@ class Together:
         return {
             "prefix": self.prefix,
             "roots": list(self.queries),
+            "own_keys": True,
             "held": dict(self.texts),
             "uses": {name: list(self.pipeline.spaces_of(name)) for name in self.queries},
             "away": {},
