@@ -61,7 +61,7 @@ def told(tables: dict[str, pa.Table], asked: list[list[str]], name: str) -> Coun
         parts = {stream: rows.slice(number * 4, 4).combine_chunks() for stream, rows in tables.items()}
         running.batch({stream: _evaluated(plan, stream, part) for stream, part in parts.items()})
     running.batch({}, flush=True)
-    return Counter(str(row) for batch in running.sent[name] for row in batch.to_pylist())
+    return Counter(str(row) for batch in running.sent.get(name, ()) for row in batch.to_pylist())
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -76,6 +76,23 @@ def test_who_comes_or_goes_changes_nothing_for_who_stays(a, b, order, first, oth
     wanted = told(tables, alone, name)
     assert told(tables, come[:batches], name) == wanted
     assert told(tables, go[:batches], name) == wanted
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(DRAWN, DRAWN, st.sampled_from(ONE_STAGE), st.integers(1, 2), st.integers(0, 2))
+def test_who_asks_the_same_later_begins_with_empty_windows_and_changes_nothing_for_the_first(
+    a, b, text, first, between
+):
+    tables = {"a": table(a), "b": table(b)}
+    again = f"{text} again"
+    batches = -(-max(len(a), len(b)) // 4)
+    QUERIES[again], QUERIES["another"] = QUERIES[text], QUERIES["by both" if text != "by both" else "by k"]
+    alone, later = [[text]] * batches, [["another"]] * first + [["another", again]] * batches
+    come = [[text]] * first + [[text, again]] * batches
+    assert told(tables, come[:batches], text) == told(tables, alone, text)
+    assert told(tables, come[:batches], again) == (told(tables, later[:batches], again) if first < batches else {})
+    gone = [[text, again]] * first + [[again]] * between + [[text, again]] * batches
+    assert told(tables, gone[:batches], again) == told(tables, [[again]] * batches, again)
 
 
 def test_a_stage_is_spread_by_all_columns_that_do():

@@ -3,6 +3,7 @@
 away        Queries over changes that do not run any more: what they held is kept, as in `set_aside`, until it is
             dropped
 beginnings  Answers of EMIT WHEN: the row of a group when its condition begins to hold, and again only after it did not
+coming      Which queries over changes run as one pipeline when they come, and which that were there cannot go on
 pipelines   The pipelines over changes of one shard: rows and clocks in, changes of the answers and state out
 sampled     Changes at the slides of a query: netted from one to the next, or as whole answers
 send_on     What a stage sends to the shards of the next

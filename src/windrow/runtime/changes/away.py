@@ -55,6 +55,7 @@ def beside(saved: Entry | None, carried: Entry) -> Entry:
     operators = {space: kept for space, kept in carried["pipeline"]["operators"].items() if space in used}
     return saved | {
         "away": away,
+        "told": {name: told for name, told in carried.get("told", {}).items() if name in away} | saved["told"],
         "uses": saved["uses"] | uses,
         "pipeline": saved["pipeline"] | {"operators": operators | saved["pipeline"]["operators"]},
         "sampled": {name: kept for name, kept in carried["sampled"].items() if name in away} | saved["sampled"],

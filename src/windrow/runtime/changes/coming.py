@@ -8,7 +8,7 @@ from dataclasses import replace
 from windrow.errors import JobError
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Scan
-from windrow.plan.nodes.regrouped import Leaf, leaves_in
+from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd, leaves_in
 from windrow.runtime.changes.away import Entry
 
 
@@ -29,6 +29,28 @@ def coming_together(queries: Mapping[str, ChangePlan]) -> list[dict[str, ChangeP
         else:
             groups.append((alike, reads, {name: query}))
     return [members for _, _, members in groups]
+
+
+def who_goes_on(entry: Entry, query: ChangePlan, names: list[str], kept: Iterable[Entry]) -> list[str]:
+    """Who of those that ask for `query` goes on with what an entry of those `kept` has: who was told of it before.
+
+    Another one would be told that rows go of which it never heard, and has a pipeline of its own. Where nobody is
+    known, it is the same query by another name; what one stage sends to the next is for all of them.
+    """
+    before = {name for other in kept for name in _told(other, query, names)}
+    between = isinstance(query.root, StageEnd) or any(isinstance(leaf, Regrouped) for leaf in leaves_in(query.root))
+    if between or not before & set(names):
+        return names
+    own = _told(entry, query, names)
+    return [name for name in names if name in own]
+
+
+def _told(entry: Entry, query: ChangePlan, names: list[str]) -> list[str]:
+    """Who was told of a query by a pipeline; older checkpoints do not say, and have it once."""
+    if query.asked not in entry["roots"]:
+        return []
+    told: list[str] = entry.get("told", {}).get(query.asked, names)
+    return told
 
 
 def refuse_shared_keys(kept: Iterable[Entry], queries: Mapping[str, ChangePlan]) -> None:

@@ -13,7 +13,7 @@ from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.regrouped import Leaf, StageEnd
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.away import Entry, beside, called_back, let_go, sent_away
-from windrow.runtime.changes.coming import coming_together, refuse_shared_keys
+from windrow.runtime.changes.coming import coming_together, refuse_shared_keys, who_goes_on
 from windrow.runtime.changes.together import Together
 from windrow.runtime.late import Answered
 from windrow.runtime.outcome import Outcome
@@ -50,9 +50,7 @@ class Pipelines:
     def __init__(self, plan: StagePlan, blocks: Blocks, kept: Snapshot, version: int) -> None:
         """As `kept` has it; what is new is named by the `version` of the shard that it comes to."""
         self._plan, self._blocks = plan, blocks
-        self._asking: dict[str, list[str]] = {}
-        for query in plan.changing:
-            self._asking.setdefault(query.asked, []).append(query.name)
+        self._told: dict[str, dict[str, list[str]]] = {}  # by pipeline: who hears of what is asked
         self._moves: int = kept.get("moves", 0)
         self._clock: int | None = kept.get("clock")
         self._carried: list[Entry] = []
@@ -69,7 +67,7 @@ class Pipelines:
 
     def _asked_of(self, together: Together) -> list[str]:
         """The queries that a pipeline answers, by their names."""
-        return [name for asked in together.queries for name in self._asking[asked]]
+        return [name for names in self._told[together.prefix].values() for name in names]
 
     def settled(self, stream: str) -> list[Answered]:
         """What queries over a stream have answered of it."""
@@ -109,7 +107,9 @@ class Pipelines:
 
     def save(self, version: int) -> Snapshot:
         """Write changed blocks to the store; returns what opens them again."""
-        saved = {together.prefix: together.save(version) for together in self._groups}
+        saved: dict[str, Entry] = {
+            together.prefix: together.save(version) | {"told": self._told[together.prefix]} for together in self._groups
+        }
         carried = [beside(saved.pop(entry["prefix"], None), entry) for entry in self._carried]
         return {"moves": self._moves, "clock": self._clock, "together": [*carried, *saved.values()]}
 
@@ -146,23 +146,34 @@ class Pipelines:
                 if query.emit == SNAPSHOT:  # each is one window
                     ends = [batch.column("window_end").cast(pa.int64())[0].as_py() for batch in batches]
                     outcome.answer(name, np.array(ends, np.int64))
-                for asking in self._asking[name]:
+                for asking in self._told[together.prefix][name]:
                     outcome.add(asking, batches)
 
     def _opened(self, kept: list[Entry], version: int) -> list[Together]:
         """The queries by when they came; those that are no more are carried along, unread."""
         waiting = {query.asked: query for query in self._plan.changing}
+        names: dict[str, list[str]] = {}
+        for query in self._plan.changing:
+            names.setdefault(query.asked, []).append(query.name)
         forgets, opened = self._plan.forgets, []
         refuse_shared_keys(kept, waiting)
         for was in kept:
             entry = called_back(was, waiting, forgets, self._moves)
-            known = {name: waiting.pop(name) for name in entry["roots"] if name in waiting}
+            known = {name: waiting[name] for name in entry["roots"] if name in waiting}
+            told = {name: who_goes_on(entry, query, names[name], kept) for name, query in known.items()}
+            names |= {name: [one for one in names[name] if one not in told[name]] for name in known}
+            known = {name: query for name, query in known.items() if told[name]}
+            told = {name: told[name] for name in known}
+            waiting = {name: query for name, query in waiting.items() if names[name]}
             entry = sent_away(entry, known, forgets, self._moves, self._clock)
             entry = let_go(was, entry, self._blocks)
             if known:
+                self._told[entry["prefix"]] = told
                 opened.append(Together.open(entry["prefix"], known, self._plan, self._blocks, entry))
             if entry["away"]:
                 self._carried.append(entry)
         for number, queries in enumerate(coming_together(waiting)):
-            opened.append(Together.open(f"changes-{version}-{number}.", queries, self._plan, self._blocks, None))
+            prefix = f"changes-{version}-{number}."
+            self._told[prefix] = {name: names[name] for name in queries}
+            opened.append(Together.open(prefix, queries, self._plan, self._blocks, None))
         return opened
