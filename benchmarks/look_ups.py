@@ -32,8 +32,6 @@ COUNTS = """SELECT xway, seg, COUNT(*) AS n, AVG(speed) AS mean
             FROM positions [RANGE 1 MINUTE SLIDE 10 SECONDS] GROUP BY xway, seg"""
 ALONE, INDEXED, ASKED = "windows alone", "with an index", "with an index that is asked"
 REQUESTED = "the same, and requests inside"
-MEMORY = "1 GB"
-"""What a shard may hold: with half of it, rows of the window of requests go to blocks in the midst of the run."""
 COLD = 2
 """So many batches are not timed: they load and compile what the others find ready."""
 
@@ -81,7 +79,7 @@ def measure(spark: SparkSession, folder: Path, size: Size) -> Iterator[Measureme
     requests = written_requests(folder / "requests", events, rows, asked)
     cases = size.of((ALONE, REQUESTED), (ALONE, INDEXED, ASKED, REQUESTED), (ALONE, INDEXED, ASKED, REQUESTED))
     for number, case in enumerate(cases):
-        session = windrow.Session(spark, shards=2, memory=MEMORY)
+        session = windrow.Session(spark, shards=2)
         session.stream_files("positions", str(folder / "in"), schema=SCHEMA, time="ts", maxFilesPerTrigger=1)
         session.query("counts", COUNTS)
         if case != ALONE:
