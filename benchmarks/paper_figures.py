@@ -141,8 +141,8 @@ PAPERS: tuple[Reproduced, ...] = (
         "Figure 6, delays",
         "soccer",
         "180 s of such a game, live",
-        "0.1 s for shots to 0.27 s for statistics of a second in replay, 1.1 to 1.5 s on Spark, where a batch is waited "
-        "for; the paper has those of a pipeline of processes",
+        "0.1 s for shots to 0.27 s for statistics of a second in replay, 1.1 to 1.5 s on Spark, where a batch is "
+        "waited for; the paper has those of a pipeline of processes",
     ),
     Reproduced(
         SHARED,
