@@ -11,8 +11,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from windrow.errors import WindrowError
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.expressions.zone_clocks import is_known
 from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.runtime.answers.finish import finish_part, finish_whole
 from windrow.spark.answer_settings import unlike_ours
@@ -34,13 +36,24 @@ def covered_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Sch
     try:
         own = finish_whole(finish_part(query.emitted.empty_table(), query, zone), query, zone).schema
     except (WindrowError, pa.ArrowException):
-        return "an expression over answers is Spark's own"
+        return f"an expression over answers is Spark's own{_which(query, zone)}"
     for mine, theirs in zip(own, wanted):
         if mine.name != theirs.name or mine.type != theirs.type:
             return f"{theirs.name} comes out as {theirs.type} with Spark alone"
         if not is_plain(theirs.type):
             return f"{theirs.name} has the type {theirs.type}"
     return wanted
+
+
+def _which(query: QueryPlan | ChangePlan, zone: str) -> str:
+    """The first of them that tasks cannot evaluate, where they see whole answers."""
+    rows = query.numbered.empty_table() if isinstance(query, QueryPlan) else None
+    for text in query.finishing if rows is not None and query.emit == SNAPSHOT else ():
+        try:
+            evaluate_text(text, rows, zone)
+        except (WindrowError, pa.ArrowException):
+            return f": {text}"
+    return ""
 
 
 class Coverage:
