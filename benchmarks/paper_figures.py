@@ -316,8 +316,8 @@ PAPERS: tuple[Reproduced, ...] = (
         "storage",
         "50,000 to 300,000 tuples/s, windows of 5 to 30 GB, the paper's: SlideM at all of them, SQL at the lowest; "
         "any by `python -m benchmarks.storage_table1 sql RATE FOLDER`. SQL at 500 to 3,000 beside everything in memory",
-        "throughput instead of an injected rate: SlideM below the language takes 6 to 30 million tuples/s over 5 to 32 GB "
-        "(beside other work on the disk), from SQL a seventh of it, since every tuple is told as a `-` and a `+`; "
+        "throughput instead of an injected rate: SlideM below the language takes 6 to 30 million tuples/s over 5 to 32 "
+        "GB (beside other work on the disk), from SQL a seventh of it, since every tuple is told as a `-` and a `+`; "
         "0.35 to 0.5 GB resident",
     ),
     Reproduced(
