@@ -37,7 +37,6 @@ def by_own_keys(queries: Iterable[ChangePlan]) -> tuple[tuple[ChangePlan, ...], 
         for leaf, columns in keys.items():
             own[leaf] = leaf
             if found.setdefault(leaf, columns) != columns:
-                assert isinstance(leaf, Scan), "what a stage sends is sent for one query"
                 own[leaf] = replace(leaf, apart=columns)
                 found[own[leaf]] = columns
         told.append(query if all(leaf is own[leaf] for leaf in own) else replace(query, root=_reading(query.root, own)))

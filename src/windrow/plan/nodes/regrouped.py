@@ -23,10 +23,11 @@ class StageEnd(Node):
 
 @dataclass(frozen=True, slots=True)
 class Regrouped(Node):
-    """The beginning of the next stage: the changes of a part, by its name."""
+    """The beginning of the next stage: the changes of a part, by its name; once more for each `apart`, as of a Scan."""
 
     part: str
     read: tuple[Column, ...]
+    apart: tuple[str, ...] | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from windrow.errors import JobError
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import Scan
 from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd, leaves_in
 from windrow.runtime.changes.away import Entry
 
@@ -67,4 +66,4 @@ def refuse_shared_keys(kept: Iterable[Entry], queries: Mapping[str, ChangePlan])
 
 def _reads(query: ChangePlan) -> dict[Leaf, Leaf]:
     """Its leaves, by what they are for whoever wants them by whichever columns."""
-    return {replace(leaf, apart=None) if isinstance(leaf, Scan) else leaf: leaf for leaf in leaves_in(query.root)}
+    return {replace(leaf, apart=None): leaf for leaf in leaves_in(query.root)}
