@@ -60,8 +60,9 @@ def figure_tables(found: Sequence[Measurement], dropped: Sequence[Dropped]) -> I
     deleted = {each.size: each.delete_us for each in dropped}
     rows = [["deleted one by one", *(_told(deleted[size]) for size in sizes)]]
     for structure in STRUCTURES:
-        own = {each.size: each.drop_us for each in dropped if each.structure == structure}
-        rows.append([f"dropped: {structure}", *(_told(own[size]) for size in sizes)])
+        own = {each.size: each for each in dropped if each.structure == structure}
+        rows.append([f"dropped: {structure}", *(_told(own[size].drop_us) for size in sizes)])
+        rows.append([f"freed: {structure}", *(_told(own[size].free_us) for size in sizes)])
     yield _table(["Figure 13: a pane gone, µs", *(f"{size / 1e6:g} M" for size in sizes)], rows)
 
 

@@ -23,14 +23,46 @@ def report(console: Console, found: Sequence[Line]) -> None:
     """A row for each case, and each aim beside what was found."""
     table = Table("figure", "operation", "case", "ns an event", "bytes held")
     for line in found:
-        if "operation" in line:
+        if "us_per_event" in line:
             names = ("way", "of", "shape", "rate", "levels", "extent", "slides", "items")
             case = ", ".join(f"{name} {line[name]}" for name in names if name in line)
             cost = f"{line['us_per_event'] * 1e3:.2f}"
             table.add_row(str(line["figure"]), line["operation"], case, cost, f"{line['bytes']:,}")
     console.print(table)
+    _recurring(console, [line for line in found if line["figure"] == "recurring"])
+    _slides(console, [line for line in found if line["figure"] == "slides"])
+    _state(console, [line for line in found if line["figure"] == "state"])
     for text in aims(found):
         console.print(text)
+
+
+def _recurring(console: Console, found: Sequence[Line]) -> None:
+    """What recurring items cost by bits and by counts."""
+    table = Table("five levels, items", "by", "ms an instant", "bytes of the state")
+    for line in found:
+        table.add_row(f"{line['items']:,}", line["way"], f"{line['ms_per_instant']:.2f}", f"{line['bytes']:,}")
+    console.print(table)
+
+
+def _slides(console: Console, found: Sequence[Line]) -> None:
+    """What a slide costs by granules a level."""
+    table = Table("two levels of so many granules", "operation", "way", "us a slide", "merges a slide")
+    for line in found:
+        merges = f"{line['merges']:.1f}" if "merges" in line else ""
+        table.add_row(f"{line['granules']:,}", line["operation"], line["way"], f"{line['us_per_slide']:.0f}", merges)
+    console.print(table)
+
+
+def _state(console: Console, found: Sequence[Line]) -> None:
+    """Bytes of the state on Spark, by levels."""
+    ways = dict.fromkeys(line["way"] for line in found)
+    table = Table("bytes of the state on Spark", *ways, "all levels / widest and finest alone")
+    for operation in dict.fromkeys(line["operation"] for line in found):
+        own = {line["way"]: line["bytes"] for line in found if line["operation"] == operation}
+        most = [held for way, held in own.items() if way.endswith("levels")][-1]
+        ratio = f"{most / (own['widest'] + own['finest']):.2f}"
+        table.add_row(operation, *(f"{own[way]:,}" for way in ways), ratio)
+    console.print(table)
 
 
 def aims(found: Sequence[Line]) -> Iterator[str]:

@@ -9,9 +9,12 @@ from pathlib import Path
 from rich.console import Console
 
 from .level_chain import PAIRS, PARTIALS, RATE, Line, measured
+from .level_recurring import cases as recurring_cases
 from .level_report import plot, report
+from .level_slides import cases as slide_cases
 from .level_spark import measure_spark
 from .level_sql import cases as sql_cases
+from .level_state import cases as state_cases
 from .size import Size
 
 
@@ -23,10 +26,16 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
     for line in sql_cases(size):
         console.print(f"    {line['figure']}, {line['operation']}: {line['us_per_event'] * 1e3:.1f} ns an event")
         found.append(line)
+    console.print("  recurring items, by bits and by counts ...")
+    found += recurring_cases(size)
+    console.print("  slides of levels ...")
+    found += slide_cases(size)
     console.print("  chains of five levels ...")
     found += cases(size)
     console.print("  five levels on Spark ...")
     found += measure_spark(size)
+    console.print("  the state of one to five levels on Spark ...")
+    found += state_cases(size)
     report(console, found)
     if json_path is not None:
         json_path.write_text("".join(json.dumps(line) + "\n" for line in found))

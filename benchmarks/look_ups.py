@@ -32,6 +32,7 @@ COUNTS = """SELECT xway, seg, COUNT(*) AS n, AVG(speed) AS mean
             FROM positions [RANGE 1 MINUTE SLIDE 10 SECONDS] GROUP BY xway, seg"""
 ALONE, INDEXED, ASKED = "windows alone", "with an index", "with an index that is asked"
 REQUESTED = "the same, and requests inside"
+TWICE = "the same, in batches of twice as many"
 COLD = 2
 """So many batches are not timed: they load and compile what the others find ready."""
 
@@ -73,34 +74,36 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
 
 def measure(spark: SparkSession, folder: Path, size: Size) -> Iterator[Measurement]:
     """The same events through the same windows, without an index, with one, with one that is asked meanwhile, and with
-    one that a stream of requests is joined with too."""
+    one that a stream of requests is joined with too; that once more in fewer and larger batches."""
     batches, rows, asked = size.of((3, 500, 25), (8, 200_000, 10_000), (30, 200_000, 10_000))
     events = written(folder / "in", batches, rows)
     requests = written_requests(folder / "requests", events, rows, asked)
-    cases = size.of((ALONE, REQUESTED), (ALONE, INDEXED, ASKED, REQUESTED), (ALONE, INDEXED, ASKED, REQUESTED))
+    cases = size.of((ALONE, REQUESTED), (ALONE, INDEXED, ASKED, REQUESTED), (ALONE, INDEXED, ASKED, REQUESTED, TWICE))
     for number, case in enumerate(cases):
-        session = windrow.Session(spark, shards=2)
-        session.stream_files("positions", str(folder / "in"), schema=SCHEMA, time="ts", maxFilesPerTrigger=1)
+        session = windrow.Session(spark, shards=2, memory="2 GB")  # five minutes are five million positions
+        files = 2 if case == TWICE else 1
+        session.stream_files("positions", str(folder / "in"), schema=SCHEMA, time="ts", maxFilesPerTrigger=files)
         session.query("counts", COUNTS)
         if case != ALONE:
             session.index("speeds", "positions", KEYS, include=["speed"], range="5 minutes", slide="1 minute")
         sinks, answers = {"counts": windrow.sink("noop")}, folder / f"answers{number}"
-        if case == REQUESTED:
-            session.stream_files("requests", str(folder / "requests"), schema=ASKING, time="ts", maxFilesPerTrigger=1)
+        if case in (REQUESTED, TWICE):
+            asking = str(folder / "requests")
+            session.stream_files("requests", asking, schema=ASKING, time="ts", maxFilesPerTrigger=files)
             session.query("answered", QUESTION)
             sinks["answered"] = windrow.sink("parquet", path=answers)
         job = session.start(str(folder / f"kept{number}"), sinks, "available now")
-        points, ranges = asked_until_done(job, events) if case in (ASKED, REQUESTED) else ([], [])
+        points, ranges = asked_until_done(job, events) if case in (ASKED, REQUESTED, TWICE) else ([], [])
         assert job.wait(600), "the job is stuck"
-        seconds = slowest_batch(job)
+        seconds = slowest_batch(job) / files
         if case != ALONE:
             check(job, events)
-        if case == REQUESTED:
+        if case in (REQUESTED, TWICE):
             check_answers(answers, events, requests)
         points = points or ([] if case in (ALONE, INDEXED) else asked_once(job, events))
         told = [float(value) for value in np.percentile(points, (50, 99))] if points else [None, None]
         wide = float(np.percentile(ranges, 99)) if ranges else None
-        joined = asked / seconds if case == REQUESTED else 0.0
+        joined = asked / seconds if case in (REQUESTED, TWICE) else 0.0
         yield Measurement(case, events.num_rows, rows / seconds, joined, len(points), told[0], told[1], wide)
 
 

@@ -19,6 +19,9 @@ SYMBOLS, SECOND = 100, 1_000_000
 SCHEMA = pa.schema([("ts", pa.int64()), ("symbol", pa.int32()), ("price", pa.float64()), ("volume", pa.int64())])
 ROW_BYTES = 28
 
+CYCLE = 3
+"""After so many batches prices come again: more of them would take memory of their own."""
+
 
 class Ticks:
     """Tuples at a steady rate that go through the symbols by turns, with random prices and volumes."""
@@ -26,13 +29,13 @@ class Ticks:
     def __init__(self, rate: int, batch: int = 16_384) -> None:
         random = np.random.default_rng(1)
         self.rows, self._rate, self._batch = 0, rate, batch
-        count = 16 * batch
+        count = (CYCLE + 1) * batch
         self._prices = random.uniform(10, 500, count).round(2)
         self._volumes = random.integers(1, 10_000, count)
-        self._symbols = (np.arange(count + batch) % SYMBOLS).astype(np.int32)
+        self._symbols = (np.arange(SYMBOLS + batch) % SYMBOLS).astype(np.int32)
 
     def next(self) -> pa.RecordBatch:
-        low, at = self.rows, self.rows % (15 * self._batch)
+        low, at = self.rows, self.rows % (CYCLE * self._batch)
         numbers = np.arange(low, low + self._batch)
         self.rows += self._batch
         part = slice(at, at + self._batch)
@@ -51,7 +54,7 @@ class Ticks:
         money, volume = 0.0, 0
         for low in range(first - first % SYMBOLS + row % SYMBOLS, row + 1, 100_000 * SYMBOLS):
             own = np.arange(low, min(low + 100_000 * SYMBOLS, row + 1), SYMBOLS)
-            own = own[own * SECOND // self._rate > last - range_us] % (15 * self._batch)
+            own = own[own * SECOND // self._rate > last - range_us] % (CYCLE * self._batch)
             money += float((self._prices[own] * self._volumes[own]).sum())
             volume += int(self._volumes[own].sum())
         return money / volume

@@ -13,7 +13,7 @@ from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.sink import Sink
-from windrow.plan.window_index import BoundIndex, bind_index, index_sink
+from windrow.plan.window_index import BoundIndex, bind_index, index_sink, where_written
 
 
 class Declared:
@@ -55,17 +55,24 @@ class Declared:
     def create_index(self, index: CreateIndex) -> Sink:
         """Register an index that has been read already; returns where its rows go."""
         bound = bind_index(index, self._compiler.catalog, self._compiler.columns_of)
-        self.register(index.name, bound.query)
+        self._refuse_twice(index.name, bound.query)
+        try:
+            self.register(index.name, bound.query)
+        except QueryError as error:
+            raise where_written(index, error) from None
         self._indexes[index.name] = bound
         return index_sink(bound)
 
     def register(self, name: str, query: Query, choose: Wanted = NOTHING) -> AnyQuery:
         """Register a query that has been read already; returns its plan."""
-        if name in self._queries:
-            raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
+        self._refuse_twice(name, query)
         self._queries[name] = self._compiler.compile_query(name, query, self._queries.values(), choose)
         self._texts[name] = query
         return self._queries[name]
+
+    def _refuse_twice(self, name: str, query: Query) -> None:
+        if name in self._queries:
+            raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
 
     def _check_name(self, name: str) -> None:
         if name in self._streams or name in self._columns_of_tables or name in self._views:

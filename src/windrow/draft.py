@@ -21,6 +21,7 @@ from sqlglot.errors import SqlglotError
 
 from windrow.compile.compile import Compiler, Wishes
 from windrow.compile.explain import explain_plans
+from windrow.compile.figures import Figures
 from windrow.compile.read_choose import read_choose
 from windrow.declared import Declared
 from windrow.errors import WindrowError
@@ -28,6 +29,8 @@ from windrow.expressions.evaluate import type_of
 from windrow.expressions.local_engine import LocalEngine
 from windrow.expressions.types import is_time, written_type
 from windrow.language import ColumnDefinition, identifier_sql, parse_expression
+from windrow.places.outside_spark import settings_outside_spark
+from windrow.places.place import place_of
 from windrow.plan.bind.refuse_time_functions import wrong_time
 from windrow.plan.catalog import Catalog, Described
 from windrow.plan.history import History
@@ -213,18 +216,28 @@ class Draft(Declared):
         shown += [pa.field(each.name, engine.type_of(parse_expression(each.sql), emitted)) for each in query.outputs]
         return pa.schema(shown)
 
-    def check(self) -> None:
+    def check(self, checkpoint: str | None = None) -> None:
         """Refuse what shows only where all registered queries are put together."""
-        self._compiler.check(self._queries)
+        kept, figures = self._known_in(checkpoint)
+        self._compiler.check(self._queries, figures, kept)
 
-    def explain(self, sinks: Mapping[str, Sink]) -> str:
+    def explain(self, sinks: Mapping[str, Sink], checkpoint: str | None = None) -> str:
         """What would run for all registered queries, and why it was chosen; and how rows get to their sinks."""
-        plans = list(self._compiler.compile_all(self._queries).values())
+        kept, figures = self._known_in(checkpoint)
+        plans = list(self._compiler.compile_all(self._queries, figures).values())
         streams = [stream for plan in plans for stream in plan.stages[0].read]
         ways = {stream.stream: way_told(self._way(stream)) for stream in streams}
-        told = explain_plans(plans, self.shards, self._compiler.wishes.keeping, {}, ways, schedule_costs)
+        told = explain_plans(plans, kept, self._compiler.wishes.keeping, figures, ways, schedule_costs)
         queries = list(self._queries.values())
         return f"{told}\n\n{explain_sinks(queries, sinks, self._covered, _written)}"
+
+    def _known_in(self, checkpoint: str | None) -> tuple[int, dict[str, Figures]]:
+        """The shards of a checkpoint, and what it knows of the streams."""
+        if checkpoint is None:
+            return self.shards, {}
+        from windrow.spark.job.statistics import known_in
+
+        return known_in(place_of(checkpoint, settings_outside_spark()))
 
     def _way(self, stream: StreamPlan) -> str | None:
         """Why the rows of a stream come through Spark; None where tasks read its files by their names."""

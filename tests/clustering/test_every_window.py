@@ -10,7 +10,6 @@ from sklearn.cluster import DBSCAN
 import windrow
 from clustering.test_queries import SECOND, TIME
 from runtime.core import Core, plan_of, rows_of
-from windrow.errors import NotSupportedYet
 
 WINDOWS = {
     "rows": "[ROWS 40 SLIDE 10 ROWS]",
@@ -154,13 +153,6 @@ def test_windows_over_the_clusters_of_windows():
         own = [one for one in below if rows[0]["window_start"] < one["window_end"] <= end]
         assert sum(row["windows"] for row in rows) == len(own)
         assert sum(row["cars"] for row in rows) == sum(one["n"] for one in own)
-
-
-def test_what_cannot_be_told_is_refused_with_the_way_out():
-    text = "SELECT COUNT(cid) AS n FROM cars [ROWS 40 SLIDE 10 EMIT EVERY 1 SECOND] CLUSTER BY x, y USING C_BIRCH(5)"
-    with pytest.raises(NotSupportedYet, match="CLUSTER BY") as refused:
-        windrow.replay(text, cars=cars(9))
-    assert "SLIDE 1" in str(refused.value)
 
 
 def test_rows_without_a_place_are_told_in_windows_of_rows_too():

@@ -255,3 +255,32 @@ def test_other_columns_of_clusters_and_their_conditions():
         windrow.replay("SELECT cid FROM cars [RANGE 1 SECOND] CLUSTER BY road, y USING C_BIRCH(6)", cars=events)
     with pytest.raises(windrow.QueryError, match="twice"):
         windrow.replay("SELECT cid FROM cars [RANGE 1 SECOND] CLUSTER BY x, x USING C_BIRCH(6)", cars=events)
+
+
+def test_an_index_of_ones_own_is_asked_and_finds_the_same_clusters():
+    asked = []
+
+    class Scan:
+        def __init__(self):
+            self.centers = {}
+
+        def insert(self, row, center):
+            self.centers[row] = np.array(center)
+
+        move = insert
+
+        def nearest(self, point):
+            asked.append(point)
+            return min(self.centers, key=lambda row: (float(((self.centers[row] - point) ** 2).sum()), row))
+
+    random = np.random.default_rng(5)
+    times = pa.array(np.arange(40), pa.timestamp("s", tz="UTC"))
+    cars = pa.table({"ts": times, "x": random.normal(0, 30, 40), "y": random.normal(0, 30, 40)})
+    text = "SELECT cid, COUNT(cid) AS n FROM cars [RANGE 20 SECONDS] CLUSTER BY x, y AS cid USING {}"
+    birch = text.format("C_BIRCH(10)")
+    usual = windrow.replay(birch, cars=cars).to_pylist()
+    for index in (Scan, "scan", "grid", "boxes"):
+        assert windrow.replay(birch, cars=cars, choose={"index": index}).to_pylist() == usual
+        assert asked
+    with pytest.raises(windrow.WindrowError, match="looks for no nearest cluster"):
+        windrow.replay(text.format("DBSCAN(5, 2)"), cars=cars, choose={"index": "grid"})

@@ -36,6 +36,7 @@ from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.daba import Daba
 from windrow.windows.exclude import Exclude
 from windrow.windows.nested_fold import NestedFold
+from windrow.windows.progressive import Progressive
 from windrow.windows.refold import Refold
 from windrow.windows.repetitive_merge import RepetitiveMerge
 from windrow.windows.running import Subtract
@@ -49,12 +50,15 @@ MAINTENANCES = {
     "subtract": Subtract,
     "tree": Tree,
     "stairs": NestedFold,
+    "progressive": Progressive,
     "repetitive": RepetitiveMerge,
     "binary": SlidingBinaryMerge,
     "two stacks": TwoStacks,
     "DABA": Daba,
     "exclude": Exclude,
 }
+OF_LEVELS = ("stairs", "progressive")
+"""Ways that are for windows that nest."""
 LIMIT = 14_000
 """Bytes of memory that hold a part of the blocks."""
 SUMS, MOST = "COUNT(*) AS n, SUM(volume) AS v", "COUNT(*) AS n, MAX(volume) AS v"
@@ -132,7 +136,7 @@ def test_the_table_is_true():
 
 
 @pytest.mark.parametrize("batch_rows", [None, 37])
-@pytest.mark.parametrize("way", choices()["maintenance"])
+@pytest.mark.parametrize("way", [way for way in choices()["maintenance"] if way != "progressive"])
 def test_every_maintenance_of_aggregates_answers_as_duckdb(way, batch_rows, calls):
     events = ticks()
     answer = SUMS if way in ("subtract", "exclude") else MOST
@@ -144,6 +148,19 @@ def test_every_maintenance_of_aggregates_answers_as_duckdb(way, batch_rows, call
     assert calls[way] > 20
     for (range_s, slide_s), table in zip(((12, 2), (60, 10)), found.values()):
         assert told(table) == judged(answer, range_s, slide_s)
+
+
+@pytest.mark.parametrize("batch_rows", [None, 37])
+@pytest.mark.parametrize("way", OF_LEVELS)
+@pytest.mark.parametrize("answer", [SUMS, MOST])
+def test_both_ways_of_levels_answer_as_duckdb(way, answer, batch_rows, calls):
+    if (way, answer) == ("stairs", SUMS):
+        return  # what can be subtracted is
+    text = f"SELECT symbol, {answer} FROM ticks [RANGES 60 SECONDS, 12 SECONDS SLIDES 10 SECONDS, 2 SECONDS] GROUP BY symbol"
+    found = windrow.replay(text, ticks=ticks(), batch_rows=batch_rows, flush=True, choose={"maintenance": way})
+    assert calls[way] > 20
+    for level, (range_s, slide_s) in enumerate(((12, 2), (60, 10))):
+        assert told(found.filter(pa.compute.equal(found["level"], level))) == judged(answer, range_s, slide_s)
 
 
 @cache
@@ -164,7 +181,7 @@ def told_rows(found: pa.Table) -> list[tuple]:
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(("rows", "slide"), [(40, 5), (33, 7), (6, 9)])
 @pytest.mark.parametrize("batch_rows", [None, 37])
-@pytest.mark.parametrize("way", [way for way in choices()["maintenance"] if way != "stairs"])
+@pytest.mark.parametrize("way", [way for way in choices()["maintenance"] if way not in OF_LEVELS])
 def test_every_maintenance_of_windows_that_count_rows_answers_as_duckdb(way, batch_rows, rows, slide, calls):
     """Also where many windows are due at once, which would else be folded together."""
     events, answer = ticks(), SUMS if way in ("subtract", "exclude") else MOST
@@ -181,7 +198,7 @@ def by_default(text: str, batch_rows: int) -> pa.Table:
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize("way", [way for way in choices()["maintenance"] if way != "stairs"])
+@pytest.mark.parametrize("way", [way for way in choices()["maintenance"] if way not in OF_LEVELS])
 @pytest.mark.parametrize("method", ["DENSITY_GRID(2, 3)", "C_BIRCH(2)"])
 def test_every_maintenance_of_clusterings(way, method, calls):
     events = ticks()
@@ -328,6 +345,8 @@ def test_a_wish_that_cannot_be_right_is_refused_with_the_reason():
         windrow.replay(most, ticks=ticks(), choose={"maintenance": "subtract"})
     with pytest.raises(SettingsError, match="several windows that nest"):
         windrow.replay(most, ticks=ticks(), choose={"maintenance": "stairs"})
+    with pytest.raises(SettingsError, match="levels are for windows that nest"):
+        windrow.replay(most, ticks=ticks(), choose={"maintenance": "progressive"})
     clusters = (
         "SELECT COUNT(cid) AS n FROM ticks [RANGE 9 SECONDS SLIDE 3 SECONDS] CLUSTER BY x, y AS cid USING DBSCAN(1, 2)"
     )

@@ -25,7 +25,7 @@ def real() -> Any:
         yield real
     finally:
         sys.path.remove(str(EXAMPLE))
-        for name in ("real", "queries"):
+        for name in ("real", "queries", "compare", "game", "picture"):
             sys.modules.pop(name, None)
 
 
@@ -75,3 +75,9 @@ def test_running_and_maps_are_those_of_numpy(real: Any, kind: str) -> None:
         elif held.get(cell) == row["n"]:
             del held[cell]
     assert held == Counter(zip(rows["player"], cx, cy))
+
+
+def test_it_prints_and_draws(real: Any, tmp_path: Path) -> None:
+    answers = real.replayed(made_up())
+    real.draw(answers, tmp_path / "real.png")
+    assert (tmp_path / "real.png").read_bytes()[1:4] == b"PNG"

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 TEXT, WHOLE, DOUBLE = "text", "whole", "double"
 OPEN = {"k": TEXT, "n": WHOLE, "x": DOUBLE}
 STREAMS = ("a", "b")
+TABLE = "t"
+"""Its rows are always there, so that it has no window; its columns are those of the streams."""
+
 TOTAL = "/*total*/"
 """Behind an aggregate without GROUP BY: an empty window has no row, and SQL has one."""
 
@@ -63,7 +66,7 @@ class Plans:
         kinds = [self._projected, self._grouped, self._grouped, self._total, self._distinct]
         if depth > 1:
             kinds += [self._joined, self._joined, self._outer, self._half, self._set, self._set, self._ranked]
-            kinds += [self._where_in, self._scalar, self._first, self._named]
+            kinds += [self._where_in, self._scalar, self._first, self._named, self._near]
         return self.chance.choice(kinds)(depth)
 
     # what stands in FROM
@@ -76,6 +79,13 @@ class Plans:
             return Source(f"{stream} {{{self.chance.randint(1, 12)}}} AS {name}", name, dict(OPEN))
         inner = self.relation(depth - 1)
         return Source(f"({inner.text}) AS {name}", name, inner.columns)
+
+    def other_side(self, depth: int) -> Source:
+        """What stands on the right of a join: a source, or the table."""
+        if self.chance.random() < 0.1:
+            name = self._fresh("q")
+            return Source(f"{TABLE} AS {name}", name, dict(OPEN))
+        return self.source(depth)
 
     # kinds of queries
 
@@ -107,7 +117,7 @@ class Plans:
         return Relation(f"{found.text} {TOTAL}", found.columns)
 
     def _joined(self, depth: int, kinds: tuple[str, ...] = ("JOIN", "JOIN", ",", "CROSS JOIN")) -> Relation:
-        left, right = self.source(depth - 1), self.source(depth - 1)
+        left, right = self.source(depth - 1), self.other_side(depth - 1)
         kind, condition = self.chance.choice(kinds), self._condition(left, right)
         listed = [*self._some(left, most=2), *self._some(right, most=2)]
         if kind == "," and condition:
@@ -141,7 +151,7 @@ class Plans:
         return self._joined(depth, ("LEFT JOIN", "RIGHT JOIN", "FULL JOIN"))
 
     def _half(self, depth: int) -> Relation:
-        left, right = self.source(depth - 1), self.source(depth - 1)
+        left, right = self.source(depth - 1), self.other_side(depth - 1)
         kind = self.chance.choice(["LEFT SEMI JOIN", "LEFT ANTI JOIN"])
         condition = self._condition(left, right)
         if not condition:
@@ -198,8 +208,35 @@ class Plans:
         inner = f"{found.text} ORDER BY {order} LIMIT {self.chance.randint(1, 4)}"
         return Relation(f"SELECT * FROM ({inner}) AS {name}", found.columns)
 
+    def _near(self, depth: int) -> Relation:
+        """A join by how far apart two events are, through windows."""
+        return self.near([f" {{{self.chance.randint(1, 12)}}}" for _ in range(2)])
+
+    def near(self, windows: list[str], kinds: tuple[str, ...] = ("JOIN", "LEFT JOIN", "FULL JOIN", "half")) -> Relation:
+        """A join of two streams, through `windows` or none, by how far apart two events are."""
+        names = [self._fresh("q"), self._fresh("q")]
+        left, right = (
+            Source(f"{self.chance.choice(STREAMS)}{window} AS {name}", name, dict(OPEN))
+            for name, window in zip(names, windows)
+        )
+        one, other = names if self.chance.random() < 0.5 else names[::-1]
+        low, high = self.chance.randint(0, 6), self.chance.randint(0, 4)
+        near = f"{one}.ts BETWEEN {other}.ts - INTERVAL {low} MICROSECONDS AND {other}.ts"
+        near += f" + INTERVAL {high} MICROSECONDS" if high else ""
+        more = self._condition(left, right) if self.chance.random() < 0.7 else ""
+        condition = f"{more} AND {near}" if more else near
+        kind = self.chance.choice(kinds)
+        if kind != "half":
+            listed = [*self._some(left, most=2), *self._some(right, most=2)]
+            return self._listed(listed, f"{left.text} {kind} {right.text} ON {condition}")
+        if self.chance.random() < 0.5:
+            kind = self.chance.choice(["LEFT SEMI JOIN", "LEFT ANTI JOIN"])
+            return self._listed(self._some(left), f"{left.text} {kind} {right.text} ON {condition}")
+        inner = f"SELECT 1 AS {self._fresh('c')} FROM {right.text} WHERE {condition}"
+        return self._listed(self._some(left), f"{left.text} WHERE {self.chance.choice(['', 'NOT '])}EXISTS ({inner})")
+
     def _where_in(self, depth: int) -> Relation:
-        left, right = self.source(depth - 1), self.source(depth - 1)
+        left, right = self.source(depth - 1), self.other_side(depth - 1)
         type = self.chance.choice(list(left.columns.values()))
         negated = self.chance.choice(["", "NOT "])
         if self.chance.random() < 0.5:

@@ -29,7 +29,7 @@ def facts_of(*keys: str) -> IndexFacts:
     [
         ("way", 1.5), ("way", np.float32(1.5)), ("way", Decimal("1.5")), ("way", float("nan")), ("way", 2**31),
         ("way", True), ("way", "1"), ("rate", 1e300), ("day", datetime(2024, 1, 31, 5)), ("at", 1.7), ("name", 7),
-        ("toll", Decimal("1.234")),
+        ("toll", Decimal("1.234")), ("at", 5), ("day", 5),
     ],
 )  # fmt: skip
 def test_a_value_that_its_column_cannot_hold_is_refused_and_never_cut(column: str, value: Any):

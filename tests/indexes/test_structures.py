@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -169,3 +171,17 @@ def test_bad_wishes_are_told() -> None:
     hashed = structure_named("hash")(np.uint32)
     with pytest.raises(SettingsError, match="not ranges"):
         hashed.spans(1, 2)
+
+
+def test_a_pane_that_is_dropped_is_freed_when_the_next_one_begins() -> None:
+    index = WindowIndex(60, 60)
+    times, one = np.array([10]), np.array([1], np.uint32)
+    index.insert(times, one, one)
+    held = index.ring.at(10)
+    assert held is not None
+    pane = weakref.ref(held)
+    del held
+    assert index.tumble(200) == 1 and index.ring.at(10) is None and len(index) == 0
+    assert pane() is not None, "dropping it frees nothing"
+    index.insert(times + 200, one, one)
+    assert pane() is None and len(index) == 1

@@ -161,6 +161,7 @@ ranked = ("MEDIAN", "QUANTILE 0.0", "QUANTILE 0.3", "QUANTILE 1.0", "MAD", "MODE
 
 CASES = [
     Case(Partial("count"), st.none(), ("COUNT",), pa.int64()),
+    Case(Partial("seen"), st.none(), ("COUNT",), pa.int64()),
     _case("count", pa.string(), st.text(max_size=2), "COUNT"),
     *(_case("integer_sum", type, values, "SUM", "AVG") for type, values in ORDERED[:4]),
     _case("float_sum", pa.float32(), st.floats(-999, 999, width=32), "SUM", "AVG"),

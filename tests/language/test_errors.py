@@ -40,7 +40,7 @@ CASES = [
     (WINDOW + "EMIT CHANGE", 22, "CHANGE", "expected SNAPSHOT", "CHANGES"),
     (WINDOW + "AGING (1, 0.5)", 17, "AGING", "unexpected", "inside the brackets"),
     (WINDOW + "SLIDE 5 SECONDS", 17, "SLIDE", "unexpected", "brackets"),
-    (WINDOW + "WINDOW w AS (PARTITION BY a)", 24, "w", "named windows", "RANGE"),
+    (WINDOW + "WINDOW w AS (PARTITION BY a)", 24, "w", "no OVER names the window 'w'", "RANGE"),
     (WINDOW + "CLUSTER BY a", 17, "CLUSTER BY a", "USING", "C_BIRCH"),
     (WINDOW + "CLUSTER BY a AS c USNG x", 35, "USNG", "expected USING", "USING"),
     (WINDOW + "SORT BY a", 25, "a", "SORT BY", "ORDER BY"),

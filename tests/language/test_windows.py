@@ -3,6 +3,7 @@
 import pytest
 from sqlglot import exp
 
+from windrow.errors import QueryError
 from windrow.language import (
     LevelsWindow,
     PredicateWindow,
@@ -57,6 +58,17 @@ def test_a_predicate_window_holds_its_conditions():
     assert (found.opens.sql(), found.closes.sql()) == ("speed > 3", "speed = 0")
 
 
+def test_keys_may_stand_behind_what_a_window_reaches():
+    assert window("[ROWS 100 SLIDE 1 PARTITION BY k, m]") == window("[PARTITION BY k, m ROWS 100 SLIDE 1]")
+    assert window("[FROM a UNTIL b PARTITION BY k]") == window("[PARTITION BY k FROM a UNTIL b]")
+    every = "EMIT EVERY 1 SECOND"
+    assert window(f"[SESSION 5 MINUTES PARTITION BY k {every}]") == window(
+        f"[PARTITION BY k SESSION 5 MINUTES {every}]"
+    )
+    with pytest.raises(QueryError, match="only one PARTITION BY"):
+        window("[PARTITION BY k ROWS 100 PARTITION BY m]")
+
+
 def test_a_session_has_a_gap_and_keys():
     found = window("[PARTITION BY k SESSION 1 HOUR]")
     assert isinstance(found, SessionWindow)
@@ -101,3 +113,26 @@ def test_a_clustering_stays_with_its_own_select_of_a_union():
     assert (clustering.name, clustering.method) == ("c", "birch")
     assert [argument.sql() for argument in clustering.arguments] == ["5", "'z'"]
     assert [expression.sql() for expression in clustering.expressions] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("[TUMBLING 10 MINUTES]", "[RANGE 10 MINUTES SLIDE 10 MINUTES]"),
+        ("[RANGE 10 MINUTES STEP 5 MINUTES]", "[RANGE 10 MINUTES SLIDE 5 MINUTES]"),
+        ("[10 MINUTES]", "[RANGE 10 MINUTES]"),
+        ("[LAST 10 MINUTES]", "[RANGE 10 MINUTES]"),
+        ("[SIZE 10 MINUTES ADVANCE BY 1 MINUTE]", "[RANGE 10 MINUTES SLIDE 5 MINUTES]"),
+    ],
+)
+def test_words_of_other_languages_are_answered_with_ours(written, meant):
+    with pytest.raises(QueryError) as caught:
+        window(written)
+    assert meant in caught.value.hint and caught.value.at == written_at(written, caught.value.at)
+
+
+def written_at(written: str, at: int) -> int:
+    """The place of a mistake, which lies in the window."""
+    begins = len("SELECT a FROM s ")
+    assert begins < at < begins + len(written)
+    return at

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from drawn_examples import examples
 from windrow.operators import row_table, rows_in_blocks
 from windrow.operators.row_table import RowTable
+from windrow.storage import chunks
 from windrow.storage.blocks import Blocks, MemoryBlocks, PrefixedBlocks, Snapshot
 from windrow.storage.working_set import WorkingSet
 
@@ -28,24 +29,28 @@ def rows(random: np.random.Generator, count: int, values: int) -> list[pa.Array]
     return [pa.array(one // 3), pa.array(text, TYPES[1]), pa.array(floats), pa.array(lists, TYPES[3]), decimals]
 
 
-def opened(blocks: Blocks, snapshot: Snapshot | None = None) -> RowTable:
-    return RowTable(TYPES, ("n",), "t", blocks, snapshot, ("double",))
+def opened(blocks: Blocks, snapshot: Snapshot | None = None, older: RowTable | None = None) -> RowTable:
+    return RowTable(TYPES, ("n",), "t", blocks, snapshot, ("double",), older=older)
 
 
 def listed(table: RowTable, slots: np.ndarray) -> str:
     return str([column.to_pylist() for column in table.columns_of(slots)])
 
 
+def doubled(table: RowTable, slots: np.ndarray) -> None:
+    table.side["double"][slots] = 2 * np.array(table.columns_of(slots)[0].to_pylist(), np.int64)
+
+
 def filled(table: RowTable) -> None:
     """What is derived is made again where it was not stored."""
-    if not table.complete:
-        table.side["double"][:] = 2 * table.side["n"]
+    doubled(table, np.arange(table.derived_to, len(table)))
 
 
 @pytest.fixture(params=["good hashes", "bad hashes"])
 def hashes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_table, "FEW", 8)
     monkeypatch.setattr(rows_in_blocks, "PAGE_BYTES", 1_000)
+    monkeypatch.setattr(chunks, "CHUNK", 32)
     if request.param == "bad hashes":  # many rows have the same
         good = rows_in_blocks.hashes_of
         monkeypatch.setattr(rows_in_blocks, "hashes_of", lambda types, columns: good(types, columns) % 5)
@@ -53,7 +58,7 @@ def hashes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["add", "find", "give", "sweep", "reopen"]), st.integers(0, 99)), max_size=14
+    st.tuples(st.sampled_from(["add", "find", "give", "sweep", "reopen", "move"]), st.integers(0, 99)), max_size=14
 )
 
 
@@ -65,7 +70,8 @@ def test_slots_rows_and_what_is_beside_them_are_the_same_wherever_rows_are(
 ):
     store = MemoryBlocks()
     there, wanted, version = opened(PrefixedBlocks(WorkingSet(store, limit), "p.")), opened(MemoryBlocks()), 0
-    for step, seed in [*steps, ("add", 1), ("reopen", 0), ("find", 2)]:
+    elsewhere: RowTable | None = None
+    for step, seed in [*steps, ("add", 1), ("reopen", 0), ("find", 2), ("move", 0), ("find", 2)]:
         random = np.random.default_rng(seed)
         columns = rows(random, 50, values)
         if step == "add":
@@ -73,7 +79,7 @@ def test_slots_rows_and_what_is_beside_them_are_the_same_wherever_rows_are(
             assert slots.tolist() == wanted.slots_of(columns, 50).tolist()
             for table in (there, wanted):
                 np.add.at(table.side["n"], slots, 1)
-                table.side["double"][slots] = 2 * table.side["n"][slots]
+                doubled(table, slots)
                 table.touch(slots)
         elif step == "find":
             assert there.find(columns, 50).tolist() == wanted.find(columns, 50).tolist()
@@ -87,7 +93,9 @@ def test_slots_rows_and_what_is_beside_them_are_the_same_wherever_rows_are(
         else:
             version += 1
             there.save(version)
-            there = opened(PrefixedBlocks(WorkingSet(store, limit), "p."), there.snapshot())
+            older, place = elsewhere if step == "move" else None, PrefixedBlocks(WorkingSet(store, limit), "p.")
+            elsewhere = there if step == "move" else elsewhere  # another worker has it as it is now
+            there = opened(place, there.snapshot(), older)
             filled(there)
         here = np.arange(len(wanted))
         assert len(there) == len(here)

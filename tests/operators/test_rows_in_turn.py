@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
+from storage.stores import CountingBlocks
+from windrow.operators import row_table
 from windrow.operators.changes import NEVER, Changes
 from windrow.operators.join_side import JoinSide
 from windrow.operators.row_table import FEW
+from windrow.storage import chunks
 from windrow.storage.blocks import MemoryBlocks
 
 RANGE = 7
@@ -45,8 +52,13 @@ def met(side: JoinSide, clock: int) -> list[tuple[int, int, int]]:
     return sorted(row for *row_, often in told for row in [tuple(row_)] * often)
 
 
-def opened(blocks: MemoryBlocks, kept: object, in_turn: bool) -> JoinSide:
-    return JoinSide([pa.int64(), pa.int64()], "side", blocks, kept, in_turn=in_turn)  # type: ignore[arg-type]
+def numbered(columns: Sequence[pa.Array], rows: int) -> np.ndarray:
+    return columns[0].to_numpy().copy()
+
+
+def opened(blocks: MemoryBlocks, kept: object, in_turn: bool, older: JoinSide | None = None) -> JoinSide:
+    types = [pa.int64(), pa.int64()]
+    return JoinSide(types, "side", blocks, numbered, kept, in_turn=in_turn, older=older)  # type: ignore[arg-type]
 
 
 @given(STEPS, st.integers(0, 12), st.integers(0, 12), st.booleans())
@@ -93,3 +105,46 @@ def test_rows_that_have_left_are_forgotten(gives: bool) -> None:
             side._rows.give()
     assert len(side) <= 3 * rows
     assert len(met(side, 5 * RANGE)) == rows
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=3, max_size=40))
+def test_workers_who_missed_some_batches_go_on_with_what_is_left(batches: list[tuple[int, int]]) -> None:
+    """Also when whole chunks have been let go of since, and when some worker has nothing (the one of number 0)."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(chunks, "CHUNK", 4)
+        patched.setattr(row_table, "FEW", 2)
+        blocks, had, there, clock = MemoryBlocks(), dict[int, JoinSide](), list[tuple[int, int, int]](), 0
+        side = opened(blocks, None, True)
+        for number, (worker, count) in enumerate(batches):
+            clock += 3
+            come = [(clock, i % 3, number) for i in range(count)]
+            there += come
+            leave = [row for row in there if row[0] + RANGE <= clock]
+            there = there[len(leave) :]
+            given_ = both(come, leave)
+            side.add(given_.columns[0].to_numpy().copy(), given_, np.zeros(len(given_), np.int64))
+            side.sweep(clock)
+            assert met(side, clock) == sorted((key, value, time) for time, key, value in there)
+            side.save(number + 1)
+            kept = json.loads(json.dumps(side.snapshot()))
+            had[worker] = side
+            older = had.pop(batches[(number + 1) % len(batches)][0] or -1, None)
+            side = opened(blocks, kept, True, older)
+            assert met(side, clock) == sorted((key, value, time) for time, key, value in there)
+
+
+def test_rows_that_stay_are_not_written_again_when_the_oldest_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "CHUNK", 64)
+    monkeypatch.setattr(row_table, "FEW", 64)
+    blocks, rows = CountingBlocks(), 256
+    side = opened(blocks, None, True)
+    for step in range(40):
+        come = [(step, i % 3, i) for i in range(rows)]
+        leave = [(step - RANGE, i % 3, i) for i in range(rows)] if step >= RANGE else []
+        given_ = both(come, leave)
+        side.add(given_.columns[0].to_numpy().copy(), given_, np.zeros(len(given_), np.int64))
+        side.sweep(step)
+        side.save(step + 1)
+        assert blocks.counted()["write"] == rows // 64
+    assert len(side) <= 2 * rows * (RANGE + 1) + 64

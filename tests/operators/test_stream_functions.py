@@ -291,11 +291,36 @@ def gives_many(given: Any) -> type:
     return made(step_many=lambda self, states, keys, events: given)
 
 
+def puts(**columns: Any) -> type:
+    return made(step_many=lambda self, states, keys, events: states.update(columns))
+
+
+def test_columns_of_states_may_be_put_in_the_place_of_others() -> None:
+    def step_many(self: Any, states: Any, keys: np.ndarray, events: pa.RecordBatch) -> Any:
+        states["n"] = states["n"] + np.bincount(keys, minlength=len(states["n"]))
+        return np.arange(len(keys)), [states["n"][keys]]
+
+    events: Events = [(second, "ab"[second % 2], 1) for second in range(6)]
+    counted = made(step_many=step_many)
+    found = windrow.replay(
+        "SELECT * FROM f(TABLE s PARTITION BY k)",
+        s=table_of(events),
+        functions={"f": counted},
+        batch_rows=2,
+        flush=True,
+    )
+    assert found["x"].to_pylist() == [1, 1, 2, 2, 3, 3]
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
         (gives((1, 2)), r"\(1, 2\) is no row of x"),
         (gives(["text"]), "'text' is no row of x"),
+        (gives({"y": 1}), "{'y': 1} is no row of x"),
+        (puts(m=np.zeros(1)), "its states are n, and step_many makes n, m of them"),
+        (puts(n=np.zeros(3, np.int64)), r"puts int64\[3\] in the place of n, which is int64\[1\]"),
+        (puts(n=np.zeros(1)), r"puts float64\[1\] in the place of n, which is int64\[1\]"),
         (gives(("text",)), "what it gives for 'x' is no int64"),
         (gives([(1,), ({},)]), "what it gives for 'x' is no int64"),
         (gives_many([1]), "None, or a pair"),

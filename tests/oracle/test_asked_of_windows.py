@@ -155,9 +155,24 @@ REFUSED = {
         "this one has no SLIDE",
         "SELECT COUNT(*) AS n FROM e [ROWS 3 SLIDE 5 SECONDS]",
     ),
-    "SELECT MAX(n) AS most FROM (SELECT k, COUNT(*) AS n FROM e {session} GROUP BY k) AS answers": (
-        "a session window, in another query",
-        "SELECT MAX(n) AS most FROM (SELECT k, COUNT(*) AS n FROM e {session} GROUP BY k) AS answers [RANGE 1 HOUR SLIDE 1 HOUR]",
+    "SELECT k FROM e {session} UNION SELECT k FROM e [ROWS 3 SLIDE 1]": (
+        "a session window beside another window",
+        "SELECT k FROM e {session} UNION SELECT k FROM e {session}",
+    ),
+    "SELECT a.k FROM e {session} AS a JOIN (SELECT k FROM e WHERE x > 1) AS b {session} ON a.k = b.k": (
+        "sessions of two streams end apart",
+        "SELECT a.k FROM (SELECT k, COUNT(*) AS n FROM e {session} GROUP BY k) AS a JOIN (SELECT k FROM (SELECT ts, k FROM e"
+        " WHERE x > 1) AS f {session} GROUP BY k) AS b ON a.k = b.k AND b.window_end BETWEEN a.window_end - INTERVAL 5 MINUTES"
+        " AND a.window_end",
+    ),
+    "SELECT a.k FROM e {session} AS a JOIN e {session} AS b ON a.k = b.k EMIT CHANGES": (
+        "EMIT CHANGES, WHEN or LAST of a join",
+        "SELECT a.k FROM e {session} AS a JOIN e {session} AS b ON a.k = b.k",
+    ),
+    "SELECT k, COUNT(*) AS n FROM (SELECT k, x FROM e {session} UNION ALL SELECT k, x FROM e {session}) AS u"
+    " CLUSTER BY x AS c USING C_BIRCH(2)": (
+        "CLUSTER BY beside a join",
+        "SELECT c, COUNT(*) AS n FROM e {session} CLUSTER BY x AS c USING C_BIRCH(2)",
     ),
 }
 
@@ -169,5 +184,5 @@ def test_what_is_refused_has_a_way_out_that_works(text):
     events = events_of(kind, [(1, "a", "u", 1), (2, "a", "v", 2), (3, "b", "u", 3), (9, "a", "u", 4)])
     with pytest.raises(QueryError, match=message) as caught:
         windrow.replay(text.format(session=kind.text), e=events)
-    assert caught.value.at is not None and "SLIDE" in caught.value.hint
+    assert caught.value.at is not None and caught.value.hint
     assert windrow.replay(instead.format(session=kind.text), e=events, flush=True).num_rows

@@ -125,6 +125,23 @@ def test_requests_meet_each_copy() -> None:
         assert [(row["n"], row["x"]) for row in answers.to_pylist()] == [(n, x)]
 
 
+@given(events(), events(), st.booleans())
+def test_copies_of_both_sides_meet_by_their_keys(rows: list[Event], others: list[Event], requests: bool) -> None:
+    views = {"a": "SELECT ts, k, x FROM s DISTRIBUTE BY to", "b": "SELECT ts, k, x FROM t DISTRIBUTE BY to"}
+    text = "SELECT a.x, b.x AS y FROM a [RANGE 1 HOUR] JOIN b [RANGE 1 HOUR] ON a.k = b.k EMIT INSERTS"
+    indexes = []
+    if requests:
+        text = "SELECT r.x, p.x AS y FROM a AS r JOIN i AS p ON p.k = r.k"
+        indexes = ["CREATE INDEX i ON b [RANGE 1 HOUR SLIDE 1 HOUR] (k) INCLUDE (x)"]
+    streams = {"s": table(rows), "t": table(others)}
+    found = windrow.replay(
+        text, streams=streams, views=views, indexes=indexes, shards=SHARDS, lateness="1 hour", flush=True
+    )
+    pairs = [(one, other) for one, _ in sent(rows) for other, _ in sent(others) if one[1] == other[1]]
+    expected = Counter((one[2], other[2]) for one, other in pairs if not requests or other[0] < one[0])
+    assert Counter(zip(found["x"].to_pylist(), found["y"].to_pylist())) == expected
+
+
 def test_events_without_a_shard_are_counted() -> None:
     rows: list[Event] = [(1, "a", 1, [0]), (2, "a", 1, None), (3, "a", 1, [3]), (4, "a", 1, []), (5, "b", 1, [0, None])]
     text = "SELECT n FROM seen(TABLE s DISTRIBUTE BY to)"

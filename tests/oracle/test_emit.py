@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawn_examples import examples
-from windrow.errors import NotSupportedYet, QueryError
+from windrow.errors import QueryError
 from windrow.local.replay import Replay, replay
 
 from .judge import plain_rows
@@ -70,9 +70,6 @@ def test_what_cannot_be_told_as_changes_is_refused():
     text = "SELECT k, COUNT(*) AS n FROM ticks [RANGE 2 SECONDS SLIDE 1 SECOND] GROUP BY k"
     with pytest.raises(QueryError, match="an order, or a limit, is one of a whole answer"):
         replay(f"{text} ORDER BY n EMIT CHANGES", ticks=ticks)
-    with pytest.raises(NotSupportedYet, match="EMIT CHANGES of clusters of levels"):
-        of_levels = "SELECT c, COUNT(*) AS n FROM ticks [ROWS 4, 2 SLIDES 2, 2] CLUSTER BY x AS c USING C_BIRCH(2)"
-        replay(f"{of_levels} EMIT CHANGES", ticks=ticks.append_column("x", pa.array([1.0])))
     with pytest.raises(QueryError, match="without SLIDE each row changes the answer"):
         replay("SELECT COUNT(*) AS n FROM ticks [ROWS 4] EMIT SNAPSHOT", ticks=ticks)
     with pytest.raises(QueryError, match="unknown column 'window_end'"):

@@ -118,7 +118,15 @@ EVENTS = pa.table({"ts": pa.array([1, 2], pa.timestamp("s", tz="UTC")), "k": ["a
     [
         ("k, GROUPING(k) AS g FROM e [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY k", "tells groupings apart"),
         ("GROUPING(x) AS g FROM e [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY CUBE (k)", "takes one of the expressions"),
-        ("COUNT(*) AS n FROM e [PARTITION BY x ROWS 2 SLIDE 1] GROUP BY CUBE (k)", "windows by key or condition"),
+        ("COUNT(*) AS n FROM e [PARTITION BY k ROWS 2 SLIDE 1] GROUP BY CUBE (k, x)", "a window is of one key"),
+        (
+            "k AS n, COUNT(*) AS c FROM e [PARTITION BY k FROM x > 1 UNTIL x > 2] GROUP BY CUBE (1)",
+            "a window is of one key",
+        ),
+        (
+            "COUNT(*) AS n FROM e [PARTITION BY x ROWS 2 SLIDE 2 SECONDS EMIT EVERY 1 SECOND] GROUP BY CUBE (k)",
+            "windows by key or condition",
+        ),
         ("COUNT(*) AS n FROM e [PARTITION BY k SESSION 2 SECONDS] GROUP BY CUBE (k)", "a session is of one key"),
         ("k, GROUPING(k) AS g FROM e [RANGE 5 SECONDS] GROUP BY k", "tells groupings apart"),
         ("GROUPING(x) AS g FROM e [RANGE 5 SECONDS] GROUP BY CUBE (k)", "takes one of the expressions"),

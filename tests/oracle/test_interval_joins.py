@@ -29,6 +29,8 @@ QUERIES = (
     f"SELECT a.k, a.n FROM a {{}} WHERE EXISTS (SELECT 1 FROM b {{}} WHERE a.k = b.k AND {AROUND})",
     f"SELECT a.k, a.n FROM a {{}} WHERE a.n > 1 AND NOT EXISTS (SELECT 1 FROM b {{}} WHERE b.k = a.k AND b.n > 1 AND {BEFORE})",
     f"SELECT a.k FROM a {{}} WHERE a.n IN (SELECT n + 1 FROM b {{}} WHERE {AROUND})",
+    f"SELECT a.k, a.n FROM a {{}} WHERE a.k NOT IN (SELECT k FROM b {{}} WHERE b.n > 1 AND {BEFORE}) AND a.n < 4",
+    f"SELECT a.n FROM a {{}} WHERE a.x NOT IN (SELECT b.x FROM b {{}} WHERE {AROUND})",
     f"SELECT a.k, b.n FROM a {{9}} JOIN b {{8}} ON a.k = b.k AND {BEFORE}",
     f"SELECT a.k, b.n FROM a {{9}} LEFT JOIN b {{3}} ON a.k = b.k AND {AROUND}",
     f"SELECT j.k, j.n, b.n AS m FROM (SELECT a.k, a.n, a.ts AS ts FROM a {{}} JOIN b {{}} ON a.k = b.k AND {BEFORE}) AS j "
@@ -167,7 +169,7 @@ WRONG = {
     "SELECT k FROM a [RANGE 5 SECONDS] WHERE k = 5 AND k BETWEEN -1 AND 4": "no row can meet this condition",
     "SELECT k FROM a [RANGE 5 SECONDS] WHERE k = NULL": "what is compared with NULL is unknown",
     "SELECT COUNT(*) AS n FROM a [RANGE 5 SECONDS] HAVING n > 2 AND NULL": "no row can meet this condition: it is NULL",
-    "SELECT COUNT(*) AS n FROM a [RANGE 5 SECONDS] GROUP BY k HAVING n > 2 AND n < 1": "the others leave no such 'n'",
+    "SELECT COUNT(*) AS n FROM a [RANGE 5 SECONDS] GROUP BY k HAVING n > 2 AND n < 2": "the others leave no such 'n'",
     "SELECT a.k FROM a [RANGE 5 SECONDS] JOIN b [RANGE 5 SECONDS] ON a.ts < b.ts - INTERVAL 5 SECONDS": "one has left its window",
     "SELECT a.k FROM a [RANGE UNBOUNDED] LEFT JOIN b [RANGE 5 SECONDS] ON a.k = b.k EMIT FINAL": "a partner for a row of the left",
     "SELECT k, COUNT(*) AS c FROM a [RANGE 5 SECONDS] GROUP BY k EMIT FINAL": "a group changes with every row that comes",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -102,6 +104,37 @@ def test_a_join_without_an_equality_is_refused_above_a_size(monkeypatch):
     assert windrow.replay(text, a=few, b=many, flush=True).num_rows == sum(19 - n for n in range(5))
     with pytest.raises(MemoryLimitError, match=r"\d+ rows on its smaller side.*add an equality.*shorten the window"):
         windrow.replay(text, a=many, b=many, flush=True)
+
+
+@settings(max_examples=examples(15), deadline=None)
+@given(
+    st.lists(st.integers(0, 1), min_size=60, max_size=200),
+    st.lists(st.integers(0, 1), min_size=60, max_size=200),
+    st.integers(1, 4),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_rows_that_have_left_do_not_count_however_long_the_stream(mine, theirs, reach, batch, between):
+    """At most 2 * (reach + batch) rows of a side are there after a batch, and hundreds have been."""
+    a, b = (
+        pa.table({"ts": at(*np.cumsum([1 - gap for gap in gaps]).tolist()), "n": range(len(gaps))})
+        for gaps in (bounded(mine), bounded(theirs))
+    )
+    near = f" AND a.ts BETWEEN b.ts - INTERVAL '{reach - 1} microseconds' AND b.ts" if between else ""
+    text = f"SELECT a.n, b.n AS m FROM a [RANGE {reach} MICROSECONDS] JOIN b [RANGE {reach} MICROSECONDS]"
+    text += f" ON a.n % 7 < b.n % 5{near} EMIT INSERTS"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("windrow.operators.join.MOST_ROWS", 2 * (reach + batch))
+        found = windrow.replay(text, a=a, b=b, batch_rows=batch, flush=True)
+    apart = "epoch_us(a.ts) - epoch_us(b.ts)"
+    over = f"{apart} BETWEEN {1 - reach} AND 0" if between else f"abs({apart}) < {reach}"
+    expected = duckdb.sql(f"SELECT a.n, b.n FROM a JOIN b ON a.n % 7 < b.n % 5 AND {over}").fetchall()
+    assert sorted((row["n"], row["m"]) for row in found.to_pylist()) == sorted(expected)
+
+
+def bounded(gaps: list[int]) -> list[int]:
+    """At most two rows an instant."""
+    return [gap and number % 2 for number, gap in enumerate(gaps)]
 
 
 WRONG = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from random import Random
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -9,8 +12,10 @@ from hypothesis import strategies as st
 
 import windrow
 from drawn_examples import examples
+from fuzz.jobs import Job, Setting
 from windrow.errors import QueryError
 
+from .judge import plain_rows
 from .judge_windows import EVENTS, KINDS, SECOND, SLIDING, Kind, events_of, judge, judged, replayed
 
 PAIRS = {
@@ -49,6 +54,33 @@ def test_answers_are_joined_by_the_ends_of_their_windows(pair: tuple[Kind, Kind]
     assert at_once == judged(db, f"{asked} a.ends = b.ends")
 
 
+@pytest.mark.parametrize("kind", ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
+@pytest.mark.parametrize("shown", ["a.g AS g, b.n AS m", "a.n, b.n AS m"], ids=["the key", "no key"])
+def test_pairs_whose_key_is_not_shown_are_brought_together_by_one_more_stage(kind: str, shown: str):
+    sessions = KINDS["sessions"]
+    events = events_of(sessions, [(0, "a", "u", 1), (1, "b", "u", 2), (2, "a", "v", 3), (30, "a", "u", 4)])
+    near = "b.window_end BETWEEN a.window_end - INTERVAL 5 SECONDS AND a.window_end + INTERVAL 5 SECONDS"
+    sides = f"{answers(sessions, 'a')} {kind} {answers(KINDS['sessions of the stream'], 'b')}"
+    text = f"SELECT {shown} FROM {sides} ON a.g = b.g AND {near}"
+    job = Job({"q": text}, {"e": events}, Setting(shards=3), Random(1))
+    job.step({"e": events})
+    job.flush()
+    alone = plain_rows(windrow.replay(text, e=events, flush=True))
+    assert Counter(map(repr, job.rows["q"])) == Counter(map(repr, alone)) != Counter()
+
+
+def test_the_last_answer_without_a_partner_is_told_when_the_input_has_ended():
+    """It happens just before its window ends, from where it has waited for as long as the join says."""
+    events = events_of(SLIDING, [(0, "a", "u", 1), (7, "a", "v", 2)])
+    near = "b.window_end BETWEEN a.window_end AND a.window_end + INTERVAL 3 SECONDS"
+    sides = f"{answers(SLIDING, 'a')} LEFT JOIN {answers(KINDS['rows by key'], 'b')}"
+    found = windrow.replay(
+        f"SELECT a.n, b.n AS m FROM {sides} ON a.g = b.g AND a.n < b.n AND {near} EMIT FINAL", e=events, flush=True
+    )
+    alone = windrow.replay(f"SELECT g, COUNT(*) AS n FROM e {SLIDING.text} GROUP BY g", e=events, flush=True)
+    assert found["m"].to_pylist() == [None] * alone.num_rows
+
+
 def test_names_of_with_and_tables_are_joined_with_answers_too():
     kind = KINDS["sessions"]
     events = events_of(kind, [(0, "a", "u", 1), (1, "b", "u", 2), (2, "a", "v", 3)])
@@ -77,8 +109,8 @@ def test_names_of_with_and_tables_are_joined_with_answers_too():
 @pytest.mark.parametrize(
     ("joined", "message", "hint"),
     [
-        ("({0}) AS a JOIN ({0}) AS b ON a.k = b.k", "stream of answers 'a' needs a window", "a.window_end BETWEEN"),
-        ("({0}) AS a JOIN e [RANGE 9 SECONDS] AS b ON a.n = b.x AND a.window_end = b.ts", "with one that is made of", "of both"),
+        ("({0}) AS a JOIN (SELECT k, COUNT(*) AS n FROM e [ROWS 3 SLIDE 1] GROUP BY k) AS b ON a.k = b.k", "stream of answers 'a' needs a window", "a.window_end BETWEEN"),
+        ("({0}) AS a JOIN e [RANGE 9 SECONDS] AS b ON a.n = b.x AND a.window_end = b.ts", "with one that is made of", "events as answers"),
     ],
 )  # fmt: skip
 def test_joins_that_have_no_end_or_no_common_stage_say_what_to_do(joined, message, hint):

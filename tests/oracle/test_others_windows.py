@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -41,11 +43,19 @@ def test_windows_begin_at_multiples_of_the_slide(times, slide, more, start):
     queries = [
         f"SELECT COUNT(*) AS n FROM TABLE(HOP(TABLE e, DESCRIPTOR(ts), {lengths}))",
         f"SELECT COUNT(*) AS n FROM e GROUP BY window(ts, '{reach} seconds', '{slide} seconds', '{start} seconds')",
+        f"SELECT COUNT(*) AS n FROM e GROUP BY HOP(ts, {lengths})",
+        f"SELECT COUNT(*) AS n FROM HOP(e, ts, {lengths})",
+        f"SELECT COUNT(*) AS n FROM HOP(SIZE => INTERVAL '{reach}' SECONDS, OFFSET => '{start} seconds', DATA => TABLE e, "
+        f"TIMECOL => DESCRIPTOR(ts), SLIDE => INTERVAL '{slide}' SECONDS)",
     ]
+    if not start:
+        of_ksql = f"HOPPING (SIZE {reach} SECONDS, ADVANCE BY {slide} SECONDS)"
+        queries.append(f"SELECT COUNT(*) AS n FROM e WINDOW {of_ksql} EMIT FINAL")
     if not more:
         queries.append(
             f"SELECT COUNT(*) AS n FROM TUMBLE(TABLE e, DESCRIPTOR(ts), INTERVAL {slide} SECONDS, '{start} seconds')"
         )
+        queries.append(f"SELECT COUNT(*) AS n FROM e GROUP BY TUMBLE(ts, INTERVAL '{slide}' SECOND, '{start} seconds')")
     for query in queries:
         rows = plain_rows(windrow.replay(query, e=events, flush=True))
         found = {(row["window_start"], row["window_end"]): row["n"] for row in rows}
@@ -78,6 +88,18 @@ def test_what_is_said_of_the_window_is_said_of_its_edges():
         ("FROM SESSION(TABLE e, DESCRIPTOR(ts))", "SESSION takes a stream, its time, and a gap"),
         ("FROM e WHERE k = 'a' GROUP BY session_window(k, '5 seconds')", "and this is k"),
         ("FROM e GROUP BY session_window(ts, '0 seconds')", "a session has a gap, which is positive"),
+        ("FROM TUMBLE(e)", "TUMBLE takes a stream and its time"),
+        ("FROM HOP(e, ts, SIZ => INTERVAL 5 SECONDS)", "did you mean SIZE"),
+        ("FROM TUMBLE(e, ts, INTERVAL 5 SECONDS, '1 second', '1 second')", "TUMBLE takes 4 arguments at most"),
+        ("FROM e GROUP BY TUMBLE(ts)", "tumble takes a time, a length"),
+        ("FROM (SELECT ts AS at FROM e) AS q GROUP BY window(ts, '5 seconds')", "over the time of its events, at, and"),
+        ("FROM e, e AS f GROUP BY TUMBLE(e.ts, INTERVAL 5 SECONDS)", "where FROM names one stream"),
+        ("FROM e WINDOW TUMBLING (SIZE 5 SECONDS) EMIT CHANGES", "EMIT FINAL for each window once"),
+        ("FROM e WINDOW TUMBLING (SIZE 5 SECONDS, GRACE PERIOD 1 MINUTE)", "say LATENESS 1 MINUTE"),
+        ("FROM e WINDOW TUMBLING (SIZE 5 SECONDS, RETENTION 1 DAY)", "leave RETENTION out"),
+        ("FROM e WINDOW HOPPING (SIZE 5 SECONDS)", "WINDOW HOPPING lacks ADVANCE"),
+        ("FROM e WINDOW HOPPING (SIZE 5 SECONDS, ADVANCE BY 6 SECONDS)", "ADVANCE BY is no longer than SIZE"),
+        ("FROM e [RANGE 5 SECONDS SLIDE 5 SECONDS] WINDOW TUMBLING (SIZE 5 SECONDS)", "without a window of its own"),
     ],
 )
 def test_what_would_be_another_window_is_refused(asked, said):
@@ -111,11 +133,102 @@ def test_sessions_are_those_of_each_key_and_in_spark_of_the_rows_that_where_lets
         rows = plain_rows(windrow.replay(query, e=table, flush=True))
         return {(row["window_start"], row["window_end"], row.get("k"), row["n"]) for row in rows}
 
+    in_group = f"GROUP BY SESSION(ts, INTERVAL '{gap}' SECOND)"
+    of_ksql = f"WINDOW SESSION ({gap} SECONDS)"
     of_flink = f"TABLE(SESSION(TABLE e PARTITION BY k, DESCRIPTOR(ts), INTERVAL '{gap}' SECONDS))"
     of_spark = f"GROUP BY session_window(ts, '{gap} seconds')"
     assert found(f"SELECT k, COUNT(*) AS n FROM {of_flink} GROUP BY k") == sessions(events, gap, True)
     assert found(f"SELECT k, COUNT(*) AS n FROM e {of_spark}, k") == sessions(events, gap, True)
     assert found(f"SELECT COUNT(*) AS n FROM e {of_spark}") == sessions(events, gap, False)
+    assert found(f"SELECT k, COUNT(*) AS n FROM e {in_group}, k") == sessions(events, gap, True)
+    assert found(f"SELECT k, COUNT(*) AS n FROM e {of_ksql} GROUP BY k") == sessions(events, gap, True)
+    assert found(f"SELECT k, COUNT(*) AS n FROM e [SESSION {gap} SECONDS PARTITION BY k] GROUP BY k") == sessions(
+        events, gap, True
+    )
+    ends = windrow.replay(f"SELECT MAX(ts) AS last, WINDOWEND AS e FROM e {of_ksql} GROUP BY k", e=table, flush=True)
+    assert all(row["last"] == row["e"] for row in ends.to_pylist())
     left = [event for event in events if event[0] % 60 % 3]
     expected = sessions(left, gap, False) if left else set()
-    assert found(f"SELECT COUNT(*) AS n FROM e WHERE second(ts) % 3 <> 0 {of_spark}") == expected
+    chosen = "SELECT COUNT(*) AS n FROM e WHERE second(ts) % 3 <> 0"
+    assert found(f"{chosen} {of_spark}") == found(f"{chosen} {in_group}") == expected
+    assert found(f"SELECT COUNT(*) AS n FROM e {of_ksql} WHERE second(ts) % 3 <> 0") == expected
+    assert (
+        found(
+            f"SELECT COUNT(*) AS n FROM (SELECT ts AS at FROM e WHERE second(ts) % 3 <> 0) AS q {in_group.replace('ts', 'at')}"
+        )
+        == expected
+    )
+
+
+def test_edges_are_named_as_in_each_engine():
+    rows = windrow.replay(
+        """SELECT k, TUMBLE_START(ts, INTERVAL '5' SECOND) AS s, TUMBLE_END(ts, INTERVAL '5' SECOND),
+                  TUMBLE_ROWTIME(ts, INTERVAL '5' SECOND) AS r, COUNT(*) AS n
+           FROM e GROUP BY TUMBLE(ts, INTERVAL '5' SECOND), k""",
+        e=EVENTS,
+        flush=True,
+    ).to_pylist()
+    assert all((row["s"], row["tumble_end"]) == (row["window_start"], row["window_end"]) for row in rows)
+    assert all(row["window_end"] - row["r"] == timedelta(milliseconds=1) for row in rows)
+    of_flink = "SELECT k, window_time FROM TUMBLE(TABLE e, DESCRIPTOR(ts), INTERVAL 5 SECONDS) GROUP BY k, window_time"
+    again = windrow.replay(of_flink, e=EVENTS, flush=True).to_pylist()
+    assert [row["window_time"] for row in again] == [row["r"] for row in rows]
+    for asked in ("TUMBLE_START(ts, INTERVAL '9' SECOND)", "HOP_START(ts, INTERVAL '5' SECOND)"):
+        with pytest.raises(QueryError, match="with the same arguments"):
+            windrow.replay(f"SELECT {asked} AS s FROM e GROUP BY TUMBLE(ts, INTERVAL '5' SECOND)", e=EVENTS)
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.sampled_from("ab")), min_size=1, max_size=12).map(sorted),
+    st.lists(st.tuples(st.integers(0, 30), st.sampled_from("ab")), min_size=1, max_size=12).map(sorted),
+    st.integers(0, 6),
+    st.integers(0, 6),
+)
+def test_a_join_within_a_time_has_the_pairs_that_are_no_further_apart(left, right, before, after):
+    def table(events: list[tuple[int, str]]) -> pa.Table:
+        times = pa.array([time for time, _ in events], pa.timestamp("s", tz="UTC"))
+        return pa.table({"ts": times, "k": [k for _, k in events], "n": list(range(len(events)))})
+
+    rows = windrow.replay(
+        f"SELECT a.n, b.n AS m FROM a JOIN b WITHIN ({before} SECONDS, {after} SECONDS) ON a.k = b.k",
+        a=table(left),
+        b=table(right),
+        flush=True,
+    ).to_pylist()
+    pairs = [
+        (n, m)
+        for n, (time, k) in enumerate(left)
+        for m, (other, key) in enumerate(right)
+        if k == key and time - before <= other <= time + after
+    ]
+    assert sorted((row["n"], row["m"]) for row in rows) == sorted(pairs)
+
+
+@pytest.mark.parametrize(
+    "asked, said",
+    [
+        ("a JOIN b ON a.k = b.k WITHIN 1 HOUR", "WITHIN stands before ON"),
+        ("a JOIN b WITHIN 1 HOUR GRACE PERIOD 1 MINUTE ON a.k = b.k", "say LATENESS 1 MINUTE"),
+        ("a JOIN t WITHIN 1 HOUR ON a.k = t.k", "of 't' none is a column"),
+        ("a JOIN b WITHIN 1 HOUR ON a.k = b.k JOIN c WITHIN 1 HOUR ON a.k = c.k", "several stand on the left"),
+    ],
+)
+def test_a_join_within_a_time_is_of_two_streams(asked, said):
+    with pytest.raises(QueryError, match=said):
+        windrow.replay(f"SELECT a.k FROM {asked}", a=EVENTS, b=EVENTS, c=EVENTS, tables={"t": EVENTS})
+
+
+def test_a_window_in_others_words_is_over_the_time_of_what_a_query_within_names():
+    expected = windrow.replay("SELECT COUNT(*) AS n FROM e [RANGE 5 SECONDS SLIDE 5 SECONDS]", e=EVENTS, flush=True)
+    names = pa.table({"k": ["a", "b"], "name": ["Ann", "Bob"]})
+    for query in (
+        "WITH q AS (SELECT ts AS at FROM e) SELECT COUNT(*) AS n FROM q GROUP BY window(at, '5 seconds')",
+        "WITH q AS (SELECT * FROM e) SELECT COUNT(*) AS n FROM TUMBLE(TABLE q, DESCRIPTOR(ts), INTERVAL 5 SECONDS)",
+        "SELECT COUNT(*) AS n FROM (SELECT ts FROM e) AS q WINDOW TUMBLING (SIZE 5 SECONDS)",
+        "SELECT COUNT(*) AS n FROM e JOIN t ON e.k = t.k GROUP BY window(e.ts, '5 seconds')",
+    ):
+        assert windrow.replay(query, e=EVENTS, tables={"t": names}, flush=True) == expected
+    twice = """SELECT COUNT(*) AS n FROM (SELECT k, window_time AS at FROM TUMBLE(e, ts, INTERVAL 5 SECONDS) GROUP BY k,
+               window_start, window_end, window_time) AS q GROUP BY TUMBLE(window_time, INTERVAL '10' SECOND)"""
+    assert windrow.replay(twice, e=EVENTS, flush=True)["n"].to_pylist() == [3]

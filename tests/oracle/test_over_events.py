@@ -20,6 +20,8 @@ QUERIES = (
     f"SELECT k, n, SUM(n) OVER {BY_KEY} ROWS 2 PRECEDING) AS s, MAX(x) OVER {BY_KEY} ROWS 2 PRECEDING) AS m FROM a",
     f"SELECT k, n + 1 AS o, COUNT(x) OVER {BY_KEY} ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS c FROM a WHERE n > 1",
     "SELECT n, AVG(n) OVER (ORDER BY ts ROWS 4 PRECEDING) AS mean FROM a",
+    f"SELECT k, n, SUM(n) OVER {BY_KEY} ROWS UNBOUNDED PRECEDING) AS s, MIN(x) OVER {BY_KEY} ROWS UNBOUNDED PRECEDING) AS m FROM a",
+    "SELECT n, COUNT(x) OVER (ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS c FROM a WHERE n < 4 QUALIFY c > 1",
     f"SELECT k, n, LAG(n) OVER {BY_KEY}) AS p, LAG(x, 2) OVER {BY_KEY}) AS q, LAG(n, 3, -1) OVER {BY_KEY}) AS r FROM a",
     f"SELECT k, n FROM a QUALIFY n > LAG(n) OVER {BY_KEY})",
     f"SELECT k, n, LEAD(n, 2) OVER {BY_KEY}) AS l, LEAD(x) OVER {BY_KEY}) AS f, LAG(n) OVER {BY_KEY}) AS p FROM a",
@@ -55,7 +57,7 @@ def test_each_event_has_its_answer(query, streams):
 WRONG = {
     "SUM(n) OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)": "a frame that reaches forward",
     "SUM(n) OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING)": "a frame that reaches forward",
-    "SUM(n) OVER (PARTITION BY k ORDER BY ts)": "reaches back to the first event, and never lets go",
+    "SUM(n) OVER (PARTITION BY k ORDER BY ts)": "of all events up to those of the same instant",
     "SUM(n) OVER (PARTITION BY k ORDER BY n ROWS 1 PRECEDING)": "in order of the events' times, which is 'ts' here",
     "LAG(n) OVER (PARTITION BY k ORDER BY ts ROWS 1 PRECEDING)": "LAG has no frame",
     "LAG(n) IGNORE NULLS OVER (PARTITION BY k ORDER BY ts)": "LAG with IGNORE NULLS",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -261,3 +262,21 @@ def test_only_groups_that_have_all_inner_keys_stay_in_their_shard():
     assert stays("SELECT s, k, COUNT(*) AS m FROM INNER GROUP BY s, k")
     assert not stays("SELECT s, MAX(k) AS m FROM INNER GROUP BY s")
     assert not stays("SELECT MAX(s) AS m FROM INNER")
+
+
+def test_a_window_over_several_groupings_by_key_has_each_of_their_rows():
+    rows = np.arange(40)
+    ticks = pa.table(
+        {"ts": pa.array(rows * 700_000, pa.timestamp("us", tz="UTC")), "k": rows % 3, "n": rows % 2, "x": rows}
+    )
+    inner = "SELECT k, n, SUM(x) AS x FROM ticks [PARTITION BY k ROWS 2 SLIDE 1] GROUP BY {} (n)"
+    for groupings in ("CUBE", "ROLLUP"):
+        told = windrow.replay(inner.format(groupings), ticks=ticks, flush=True)
+        over = f"SELECT COUNT(*) AS c, SUM(x) AS s FROM ({inner.format(groupings)}) AS e [RANGE 1 HOUR SLIDE 1 HOUR]"
+        assert windrow.replay(over, ticks=ticks, flush=True).select(["c", "s"]).to_pylist() == [
+            {"c": told.num_rows, "s": sum(told["x"].to_pylist())}
+        ]
+        by_its_own = inner.format(groupings).replace("(n)", "(k, n)")
+        for window in ("SESSION 3 SECONDS", "ROWS 4 SLIDE 2"):
+            with pytest.raises(windrow.WindrowError, match="a window is of one key of PARTITION BY"):
+                windrow.replay(f"SELECT COUNT(*) AS c FROM ({by_its_own}) AS e [{window}]", ticks=ticks)

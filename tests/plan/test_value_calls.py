@@ -61,7 +61,7 @@ def test_a_call_may_be_written_in_several_ways(call, answer):
         ("EWMA(x, 5)", "the half-life of EWMA is a duration, and this is 5"),
         ("EWMA(x, '0 seconds')", "a half-life must have a length"),
         ("STRING_AGG(s, s)", "what stands between the texts is a text in quotes, and this is s"),
-        ("STRING_AGG(l, ',')", "STRING_AGG needs texts, and l is LIST"),
+        ("STRING_AGG(l, ',')", "STRING_AGG needs texts, and l is ARRAY<BIGINT>"),
         ("BIT_AND(x)", r"BIT_AND needs whole numbers, and x is DOUBLE[^~]*CAST\(x AS BIGINT\)"),
         ("GEOMETRIC_MEAN(s)", "GEOMETRIC_MEAN needs numbers, and s is STRING"),
         ("MIN_BY(x, l)", "MIN_BY needs values that can be ordered"),

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from windrow.compile.keep_rows import Figures, Keeping
+from windrow.compile.figures import Figures
+from windrow.compile.keep_rows import Keeping
 from windrow.plan.nodes.kept import ROWS
 
 from .core import SECOND, Core, events_of, plan_of, rows_of
@@ -81,7 +82,7 @@ def test_partials_are_kept_while_they_have_room_and_then_what_takes_less():
     assert Keeping(room_bytes=10**6).choice(space, dense).chosen == "partials"
     assert Keeping("rows").choice(space, dense).chosen == "rows"
     assert Keeping("rows").decided(space).keeps == ROWS
-    lines = Keeping(room_bytes=10**6).lines(space, replace(sparse, measured=True))
+    lines = Keeping(room_bytes=10**6).lines(space, replace(sparse, measured=True, counted=True))
     assert "100 events a second and 100,000 groups are measured" in lines[0]
     assert lines[1].startswith("rows would take less by now, and are kept from the next start on")
-    assert Keeping(room_bytes=10**6).decided(space, replace(sparse, measured=True)).keeps == ROWS
+    assert Keeping(room_bytes=10**6).decided(space, replace(sparse, measured=True, counted=True)).keeps == ROWS

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from runtime.test_rows_in_blocks import BEGIN, SECOND, replayed
+from storage.stores import Breakdown, FailingBlocks
 from windrow.errors import MemoryLimitError
 from windrow.operators import row_table, rows_in_blocks
+from windrow.runtime.shard import Shard
 from windrow.storage import ordered_rows
 
 LITTLE, LARGER = 45_000, 90_000
@@ -104,3 +106,32 @@ def test_a_limit_that_even_the_index_exceeds_is_refused_by_its_size(small_blocks
     """Blocks come and go meanwhile, also those that their owner is just putting together."""
     with pytest.raises(MemoryLimitError, match=r"q hold \d+\.\d KB in the memory of a shard, and the limit is 20.0 KB"):
         replayed({"q": QUERIES["join"][0]}, events(300, 0), 20_000).run(60)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_disk_that_fails_at_any_write_loses_nothing_of_an_operator(small_blocks: None, name: str) -> None:
+    """Each third batch fails at its first write, is done again, fails at its second one, and so on."""
+    text, given_events = QUERIES[name][0], events(240, 3)
+    limit = LARGER if "LEFT" in text or "FULL" in text else LITTLE
+    whole, driver = replayed({"q": text}, given_events), replayed({"q": text}, given_events, limit)
+    blocks, snapshot, failures = FailingBlocks(), None, 0
+    for number, batch in enumerate(driver.batches(60)):
+        wanted = str(whole._outcome(whole._sliced(batch, None)).results)
+        payloads, change = driver._sliced(batch, None), 0
+        while True:
+            blocks.fail_at(change if number % 3 == 2 else None)
+            shard = Shard(driver.plan, blocks, snapshot)
+            try:
+                outcome = shard.process(payloads)
+                saved = shard.save()
+            except Breakdown:
+                failures, change = failures + 1, change + 1
+                blocks.rollback()
+                continue
+            snapshot = saved
+            blocks.fail_at(None)
+            blocks.commit()
+            break
+        assert str(outcome.results) == wanted
+    assert failures > 4 and b'"pages"' in (snapshot or b"")

@@ -16,8 +16,9 @@ from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.chains import chains_of
 from windrow.runtime.shard import Shard
+from windrow.windows.stairs import Stairs
 
-from .core import Core, plan_of, rows_of
+from .core import SECOND, Core, events_of, plan_of, rows_of
 
 COLUMNS = {
     "k": (pa.int64(), st.none() | st.integers(0, 6)),
@@ -112,18 +113,56 @@ def test_a_query_that_comes_later_changes_the_chain_and_no_answer(stream: Stream
     assert told[0] == told[1]
 
 
-def peaks(*windows: str) -> StreamPlan:
-    return plan_of([f"SELECT k, MAX(i) AS m FROM ticks [RANGE {window}] GROUP BY k" for window in windows], SCHEMA)
+def peaks(*windows: str, way: str | None = "stairs") -> StreamPlan:
+    texts = [f"SELECT k, MAX(i) AS m FROM ticks [RANGE {window}] GROUP BY k" for window in windows]
+    return plan_of(texts, SCHEMA, choose={"maintenance": way} if way else None)
 
 
-def test_the_planner_nests_the_windows_of_several_queries_where_that_takes_fewer_merges():
-    plan = peaks("1 HOUR SLIDE 5 MINUTES", "1 MINUTE SLIDE 1 SECOND", "10 MINUTES SLIDE 1 MINUTE")
-    folds = plan.time_spaces[0].folds
-    assert [dict(zip((p.kind for p in fold.partials), fold.maintenance))["max"] for fold in folds] == ["stairs"] * 3
-    text = explain_plans([StagePlan.of(plan)], shards=1)
-    assert "stairs: is level 2 of 3 windows that nest" in text
-    assert "9 merges a slide\n" in text and "others: tree 25; " in text and "; refold 3600" in text
-    assert "stairs" not in ways_of(peaks("4 SECONDS SLIDE 1 SECOND", "8 SECONDS SLIDE 2 SECONDS"))
+def batch(number: int) -> pa.Table:
+    times = [number * 10 * SECOND + i * SECOND for i in range(10)]
+    return events_of(times, k=[i % 3 for i in range(10)], i=[(7 * i + number) % 11 for i in range(10)])
+
+
+NESTED = "4 MINUTES SLIDE 20 SECONDS", "1 MINUTE SLIDE 10 SECONDS", "20 SECONDS SLIDE 5 SECONDS"
+
+
+def test_a_worker_that_goes_on_from_what_it_saved_does_not_build_the_chain_again(monkeypatch):
+    taken: list[int] = []
+    add = Stairs.add
+    monkeypatch.setattr(Stairs, "add", lambda chain, entries: (taken.append(len(entries)), add(chain, entries)))
+    counted = {}
+    for reopen in ("never", "adopt", "fresh"):
+        core, told = Core(peaks(*NESTED), reopen=reopen), []
+        for number in range(40):
+            told.append(sorted(map(repr, rows_of(core.step(batch(number))))))
+        counted[reopen] = sum(taken), told
+        taken.clear()
+    assert counted["adopt"] == counted["never"]
+    assert counted["fresh"][1] == counted["never"][1]
+    assert counted["fresh"][0] > 5 * counted["never"][0]
+
+
+def test_a_batch_that_fails_and_runs_again_takes_no_half_of_it_from_the_chain():
+    plan = peaks(*NESTED)
+    alone, core = Core(plan), Core(plan)
+    for number in range(30):
+        expected = sorted(map(repr, rows_of(alone.step(batch(number)))))
+        if core.snapshots:
+            older, snapshot = core.shards[0], core.snapshots[0]
+            failed = Shard(StagePlan.of(plan), core.blocks[0], snapshot, older)
+            failed.process([payload for payload in core.payloads(batch(number + number % 3))])  # and is not saved
+            by_failed, by_older = (Shard(StagePlan.of(plan), core.blocks[0], snapshot, by) for by in (failed, older))
+            core.shards = [by_older if number % 2 else by_failed]
+        assert sorted(map(repr, rows_of(core.step(batch(number))))) == expected
+
+
+def test_windows_of_several_queries_are_read_from_one_chain_where_that_is_asked_for():
+    hours = "1 HOUR SLIDE 5 MINUTES", "1 MINUTE SLIDE 1 SECOND", "10 MINUTES SLIDE 1 MINUTE"
+    for way, named in (("stairs", "stairs"), (None, "progressive")):  # a chain holds all once more
+        plan = peaks(*hours, way=way)
+        folds = plan.time_spaces[0].folds
+        assert [dict(zip((p.kind for p in fold.partials), fold.maintenance))["max"] for fold in folds] == [named] * 3
+    assert "progressive: is level 2 of 3 windows that nest" in explain_plans([StagePlan.of(plan)], shards=1)
     assert "stairs" not in ways_of(peaks("1 MINUTE SLIDE 1 SECOND", "7 MINUTES SLIDE 2500 MILLISECONDS"))
 
 
@@ -139,5 +178,6 @@ def test_windows_with_clusters_beside_are_not_nested():
         *(f"SELECT MAX(i) AS m FROM ticks [{window}]" for window in windows),
         "SELECT COUNT(cid) AS n FROM ticks [RANGE 1 HOUR SLIDE 1 MINUTE] CLUSTER BY i AS cid USING C_BIRCH(2)",
     ]
-    assert "stairs" in ways_of(plan_of(texts[:2], SCHEMA))
-    assert "stairs" not in ways_of(plan_of(texts, SCHEMA))
+    asked = {"maintenance": "stairs"}
+    assert "stairs" in ways_of(plan_of(texts[:2], SCHEMA, choose=asked))
+    assert "stairs" not in ways_of(plan_of(texts, SCHEMA, choose=asked))

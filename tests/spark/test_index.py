@@ -97,6 +97,9 @@ def test_a_job_is_asked_as_replay_is_batch_by_batch_and_after_a_restart(spark: S
     held = job.scan("speeds")
     newest = max(max(table["ts"].cast(pa.int64()).to_pylist()) for table in files)
     assert max(held["time"].cast(pa.int64()).to_pylist()) == newest, "the input has ended: all of it is there"
+    for name, replay in replayed.items():
+        replay.end()
+        assert job.scan(name).to_pylist() == replay.scan(name).to_pylist(), "windows of others have ended later"
 
     shown = CliRunner().invoke(app, ["ask", checkpoint, "SELECT COUNT(*) AS n FROM speeds WHERE xway = 1"])
     assert shown.exit_code == 0 and shown.output.split()[-1] == str(job.scan("speeds", xway=1).num_rows)

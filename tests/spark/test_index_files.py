@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windrow.errors import SettingsError
 from windrow.indexes.asking import key_range
 from windrow.indexes.facts import IndexFacts
 from windrow.indexes.published import MANIFEST, PublishedIndex
 from windrow.indexes.runs import BLOCK_ROWS, RunFile, encode_run, in_key_order
 from windrow.places.place import place_of
+from windrow.spark.job.job_indexes import JobIndexes
 from windrow.spark.sinks import index_files
 from windrow.spark.sinks.index_files import IndexSink
 from windrow.spark.sinks.shared_index import SharedIndexSink, chosen_of
@@ -123,3 +125,14 @@ def test_a_look_up_reads_the_blocks_that_it_needs_and_no_others(tmp_path: Path) 
     assert found["n"].to_pylist() == [7 * BLOCK_ROWS + 5] and run.blocks_read == 1
     assert sum(part.num_rows for part in run.find(key_range(facts, {"n": (10, BLOCK_ROWS + 9)}))) == BLOCK_ROWS
     assert run.blocks_read == 3
+
+
+def test_an_index_that_has_not_been_published_yet_is_told_apart_from_one_that_there_is_not(tmp_path: Path) -> None:
+    def never(*_: Any) -> Any:
+        raise AssertionError
+
+    indexes = JobIndexes(place_of(str(tmp_path)), never, never, lambda: ["speeds"])
+    with pytest.raises(SettingsError, match=r"there is no index 'speeds' in .* yet\nhint: .* its first batch"):
+        indexes.named("speeds")
+    with pytest.raises(SettingsError, match=r"there is no index 'spdees' in .*\nhint: CREATE INDEX"):
+        indexes.named("spdees")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from pyspark.sql import SparkSession
 
 import windrow
@@ -22,7 +21,7 @@ TEXT = "SELECT k, COUNT(*) AS n, SUM(x) AS s, SLOWLY(x) AS m FROM e [RANGE 4 SEC
 
 
 def slow_maximum() -> type:
-    """The greatest value, where each one takes five milliseconds; made here, so that it travels by value."""
+    """The greatest value, where each one takes two milliseconds; made here, so that it travels by value."""
 
     class Slowly:
         returns = "BIGINT"
@@ -31,7 +30,7 @@ def slow_maximum() -> type:
             return -1
 
         def add(self, state: int, value: int) -> int:
-            time.sleep(0.005)
+            time.sleep(0.002)
             return max(state, value)
 
         def merge(self, older: int, newer: int) -> int:
@@ -71,18 +70,21 @@ def test_a_job_that_falls_behind_takes_the_share_that_its_checkpoint_notes_and_a
         session.query("q", TEXT)
         return session.start(str(checkpoint), {"q": windrow.sink("parquet", path=tmp_path / "out")}, trigger)
 
-    put(tmp_path / "in", *events[:5])  # each takes a second of sleep, and more
+    put(tmp_path / "in", *events[:5])  # each takes 0.4 seconds of sleep, and more
     job = start(None)
     until(lambda: job.progress()["e"].batches >= 5)
     shown = job.progress()["e"]
     job.stop()
-    assert shown.shed > ROWS // 4 and shown.share < 1
+    assert shown.shed > ROWS // 4  # the share may be larger again by now, where little is gained
     assert "shed" in str(shown) and f"shed: {shown.shed:,} rows left out" in line_of("e", shown)
     text = metrics_text({"e": shown})
     assert f'windrow_shed_events_total{{stream="e"}} {float(shown.shed)}' in text
     assert f'windrow_share{{stream="e"}} {shown.share}' in text
     shares = [share_of(checkpoint, batch) for batch in range(6)]
-    assert shares[:2] == [1.0, 1.0] and shares[2:5] == [0.5, 0.25, 0.125]
+    assert shares[:4] == [1.0, 1.0, 0.5, 0.25]  # from then on what batches took says whether half of that is a gain
+    seen = json.loads((checkpoint / "e" / "shed.json").read_text())["seen"]
+    assert [one[0] for one in seen] == [1, 2, 3] and [one[1] for one in seen] == [0, 1, 2]
+    assert [one[2] for one in seen] == [ROWS] * 3 and all(one[3] < ROWS for one in seen[1:])
 
     commits = checkpoint / "e" / "spark" / "commits"  # the last batch is to run again
     for name in ("4", ".4.crc"):
@@ -100,13 +102,12 @@ def test_a_job_that_falls_behind_takes_the_share_that_its_checkpoint_notes_and_a
         aggregates={"slowly": slow_maximum()},
     )
     assert sorted(map(repr, rows_of(tmp_path / "out"))) == sorted(map(repr, rows_of(expected)))
-    assert min(expected["sampled"].to_pylist()) < 0.5
+    assert min(expected["sampled"].to_pylist()) < 0.7
 
 
-@pytest.mark.slow
 def test_shed_is_added_to_a_job_that_had_run_without_it_and_files_outrun_it(spark: SparkSession, tmp_path: Path):
-    """What ran before is whole. A live source then brings a file every 0.3 s, which takes a second to work off."""
-    events, checkpoint = batches(9), tmp_path / "checkpoint"
+    """What ran before is whole. A live source then brings a file every 0.1 s, which takes 0.4 s to work off."""
+    events, checkpoint = batches(7), tmp_path / "checkpoint"
 
     def start(shed_above: str | None, trigger: str | None) -> windrow.Job:
         session = windrow.Session(spark, shards=2)
@@ -122,12 +123,12 @@ def test_shed_is_added_to_a_job_that_had_run_without_it_and_files_outrun_it(spar
     job = start("100 milliseconds", None)
     for each in events[2:]:
         put(tmp_path / "in", each)
-        time.sleep(0.3)
-    until(lambda: job.progress()["e"].batches >= 7)
+        time.sleep(0.1)
+    until(lambda: job.progress()["e"].batches >= 5)
     shown = job.progress()["e"]
     job.stop()
-    assert shown.shed > 0 and shown.share < 1
-    shares = [1.0, 1.0, *(share_of(checkpoint, batch) for batch in range(2, 9))]
+    assert shown.shed > 0
+    shares = [1.0, 1.0, *(share_of(checkpoint, batch) for batch in range(2, 7))]
     expected = windrow.replay(
         TEXT, e=pa.concat_tables(events), batch_rows=ROWS, shares=shares, aggregates={"slowly": slow_maximum()}
     )

@@ -70,3 +70,50 @@ def test_a_restart_plans_by_what_was_measured_and_loses_no_window(spark, tmp_pat
         stop = round((end.replace(tzinfo=UTC) - BEGIN).total_seconds() * 10)
         own = [row % 100 for row in rows[max(0, stop - 600) : stop] if row % 500 == k and row % 100 >= 50]
         assert (a, b) == (sum(own), min(own))
+
+
+JOIN = "SELECT a.k, b.x FROM ticks [RANGE 10 HOURS] a JOIN ticks [RANGE 10 HOURS] b ON a.k = b.k AND a.x = b.x"
+
+
+def test_one_batch_is_enough_to_plan_by_and_to_refuse_what_has_no_room(spark, tmp_path, monkeypatch):
+    folder, checkpoint, sink = (tmp_path / name for name in ("in", "checkpoint", "out"))
+    folder.mkdir()
+    write(folder, 0)
+    _, job = run(spark, folder, checkpoint, sink)
+    assert job.progress()["ticks"].batches == 1 and job.progress()["ticks"].stream_rate is None
+    job.stop()
+    own = kept_statistics(checkpoint)["ticks"]["ticks"]
+    assert own.rate == pytest.approx(10, rel=0.05), "of how far apart the events were"
+    assert own.shares["`x` >= 50"] == pytest.approx(0.5) and own.shares["`k`"] == 1
+    monkeypatch.chdir(tmp_path)
+    columns = "ts TIMESTAMP, k BIGINT, x BIGINT"
+    stream = f"CREATE STREAM ticks ({columns}) USING parquet OPTIONS (path '{folder}') TIMESTAMP BY ts;\n"
+    to = f"CREATE SINK q USING parquet OPTIONS (path '{sink}');\nINSERT INTO q "
+    (tmp_path / "app.sql").write_text(f"{stream}{to}{TEXT}")
+    assert "1,000 events a second and 100 groups are assumed" in told("explain", "app.sql")
+    seen = told("explain", "app.sql", "--checkpoint", "checkpoint")
+    assert "are measured" in seen and "assumed" not in seen
+    assert "is no checkpoint of a job" in told("explain", "app.sql", "--checkpoint", "in")
+    (tmp_path / "app.sql").write_text(f"{stream}{to}{JOIN}")
+    assert "app.sql is right" in told("check", "app.sql", "--set", "memory=2 MB")
+    seen = told("check", "app.sql", "--set", "memory=2 MB", "--checkpoint", "checkpoint")
+    assert "'q' would hold at least" in seen and "the limit is 2.0 MB" in seen
+    assert "app.sql is right" in told("check", "app.sql", "--set", "memory=40 MB", "--checkpoint", "checkpoint")
+
+    session = windrow.Session(spark, memory="2 MB", shards=2)
+    session.stream_files("ticks", str(folder), time="ts")
+    session.query("joined", JOIN)
+    wanted = {"joined": windrow.sink("parquet", path=str(tmp_path / "joined"))}
+    with pytest.raises(
+        windrow.MemoryLimitError, match=r"'joined' would hold at least .* the left side of the inner join"
+    ):
+        session.start(str(checkpoint), wanted)
+    session.check()
+    with pytest.raises(windrow.MemoryLimitError):
+        session.check(str(checkpoint))
+    assert "(measured)" in session.explain(checkpoint=str(checkpoint)) and "(assumed)" in session.explain()
+
+
+def told(*command: str) -> str:
+    ended = CliRunner().invoke(app, list(command))
+    return " ".join(ended.output.split())

@@ -22,6 +22,7 @@ from windrow.windows.maintenance import Maintenance
 from windrow.windows.refold import Refold
 from windrow.windows.repetitive_merge import RepetitiveMerge
 from windrow.windows.running import Accumulate, Subtract
+from windrow.windows.stacked_spans import StackedSpans
 from windrow.windows.tree import Tree
 from windrow.windows.two_stacks import TwoStacks
 
@@ -126,6 +127,9 @@ class Bench:
                 return Accumulate(self.log, "fold", self._blocks, snapshot)
             case "subtract":
                 return Subtract(self.log, "fold", self._blocks, snapshot)
+            case "spans":
+                assert self._count is not None
+                return StackedSpans(self.log, 1, 0, self._count, "fold", self._blocks, snapshot)
         if self.way in RULED:
             return RULED[self.way](self.log, 1, 0, [self._count], "fold", self._blocks, snapshot)
         return Tree(self.log, 1, 0, self._count, "fold", self._blocks, snapshot)

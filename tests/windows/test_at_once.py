@@ -45,7 +45,7 @@ def bits(fields: Fields, window: slice) -> list[bytes | list[object]]:
     return [column.tolist() if column.dtype == object else column.tobytes() for column in columns]
 
 
-@pytest.mark.parametrize("way", ["subtract", "accumulate", "tree", "refold"])
+@pytest.mark.parametrize("way", ["subtract", "accumulate", "tree", "spans", "refold"])
 @settings(max_examples=examples(60), deadline=None)
 @given(
     rows=st.lists(

@@ -78,8 +78,8 @@ def test_all_ways_agree_for_every_number_of_panes(block_size, reopen):
             closed += steps[-1]
         rows[0].append((start, 0, 1))
         ways = ANY.replace("repetitive ", "") if few else ANY
-        walk(benches(f"refold subtract tree {ways} exclude", REVERSIBLE, count), count, rows, steps, reopen)
-        walk(benches(f"refold tree {ways}", (LARGEST, TRAIL), count), count, rows, steps, reopen)
+        walk(benches(f"refold subtract tree spans {ways} exclude", REVERSIBLE, count), count, rows, steps, reopen)
+        walk(benches(f"refold tree spans {ways}", (LARGEST, TRAIL), count), count, rows, steps, reopen)
 
 
 batches = st.lists(
@@ -98,8 +98,8 @@ def test_all_ways_agree_over_panes_in_any_order(size, rows, steps, count, reopen
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log, "BLOCK_ENTRIES", size)
         patch.setattr(chunks, "CHUNK", size)
-        walk(benches(f"refold subtract tree {ANY} exclude", REVERSIBLE, count), count, rows, steps, reopen)
-        walk(benches(f"refold tree {ANY}", ALL, count), count, rows, steps, reopen)
+        walk(benches(f"refold subtract tree spans {ANY} exclude", REVERSIBLE, count), count, rows, steps, reopen)
+        walk(benches(f"refold tree spans {ANY}", ALL, count), count, rows, steps, reopen)
 
 
 @pytest.mark.parametrize("size", [2, 4])

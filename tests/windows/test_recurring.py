@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from drawn_examples import examples
 from windrow.errors import SettingsError
 from windrow.plan.windows.levels import Levels
+from windrow.plan.windows.own_granules import own_granules
 from windrow.storage.blocks import MemoryBlocks
-from windrow.windows.recurring import RecurringItems, counts_by_level, own_granules
+from windrow.windows.recurring import RecurringItems, counts_by_level
 from windrow.windows.stairs import Stairs
 
 from .folds import COUNT, entries_of

@@ -21,7 +21,7 @@ from windrow.windows.seen_items import is_bitmaps
 
 KERNELS = {"count": kernel_for(Partial("count")), "item": kernel_for(Partial("count", "item"))}
 LEVELS = "[RANGES 120 SECONDS, 40 SECONDS, 10 SECONDS SLIDES 20 SECONDS, 10 SECONDS, 1 SECOND]"
-RECURRING = f"SELECT item FROM ticks {LEVELS} GROUP BY item HAVING RECURRING(item)"
+RECURRING = f"SELECT item, RECURRING(item) AS again, COUNT(*) AS n FROM ticks {LEVELS} GROUP BY item"
 
 
 @settings(max_examples=examples(200), deadline=None)
@@ -41,6 +41,22 @@ def test_counts_come_out_as_they_went_in(held: dict[tuple[int, int], tuple[int, 
     found = codec.decode(codec.encode(Entries(panes, slots, counts)))
     assert found.panes.tolist() == panes.tolist() and found.slots.tolist() == slots.tolist()
     assert [fields["n"].tolist() for fields in found.partials] == [fields["n"].tolist() for fields in counts]
+
+
+@settings(max_examples=examples(50), deadline=None)
+@given(st.integers(1, 6), st.integers(20, 200), st.data())
+def test_what_was_seen_comes_out_as_ones(granules: int, items: int, data):
+    kernels = {name: kernel_for(Partial("seen")) for name in ("rows", "known")}
+    panes, slots = np.repeat(np.arange(granules) * 7, items), np.tile(np.arange(items), granules)
+    known = np.array(
+        data.draw(st.lists(st.integers(0, 3), min_size=len(panes), max_size=len(panes)) | st.just([2] * len(panes)))
+    )
+    codec = EntryCodec(kernels)
+    block = codec.encode(Entries(panes, slots, ({"n": 1 + slots}, {"n": known})))
+    found = codec.decode(block)
+    assert is_bitmaps(decode(block)) == (len(panes) >= 64)
+    assert found.panes.tolist() == panes.tolist() and found.slots.tolist() == slots.tolist()
+    assert [(fields["n"] > 0).tolist() for fields in found.partials] == [[True] * len(panes), (known > 0).tolist()]
 
 
 def test_few_of_many_groups_are_written_one_by_one():

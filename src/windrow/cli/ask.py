@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as csv
@@ -14,6 +15,7 @@ from windrow.indexes.published import PublishedIndex
 from windrow.local.ask import ask
 from windrow.places.outside_spark import settings_outside_spark
 from windrow.places.place import place_of
+from windrow.serve.values import json_value
 from windrow.spark.job.job_indexes import published_index
 
 FORMATS = ("table", "json", "csv")
@@ -37,13 +39,23 @@ def ask_index(checkpoint: str, text: str, format: str) -> None:
 def _print(rows: pa.Table, format: str) -> None:
     if format == "json":
         for row in rows.to_pylist():
-            typer.echo(json.dumps(row, default=str))
+            typer.echo(_as_json(row))
     elif format == "csv":
         sink = pa.BufferOutputStream()
         csv.write_csv(rows, sink)
         typer.echo(sink.getvalue().to_pybytes().decode(), nl=False)
     else:
         typer.echo(_as_text(rows))
+
+
+def _as_json(row: dict[str, Any]) -> str:
+    """
+    >>> from datetime import datetime
+    >>> _as_json({"n": 2**60, "mean": float("nan"), "at": datetime(2024, 1, 1)})
+    '{"n": 1152921504606846976, "mean": "NaN", "at": "2024-01-01T00:00:00"}'
+    """
+    plain = {name: value if isinstance(value, int) else json_value(value) for name, value in row.items()}
+    return json.dumps(plain, ensure_ascii=False, allow_nan=False)
 
 
 def _as_text(rows: pa.Table) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import typer
@@ -24,8 +25,11 @@ class Drafted:
     explain: Callable[[], str]
 
 
-def with_script(launch: Launch, text: str, then: Callable[[Drafted], T]) -> T:
-    """Declare the statements of a script, and do something with them: without Spark, or else on one, and say why."""
+def with_script(launch: Launch, text: str, then: Callable[[Drafted], T], checkpoint: str | None = None) -> T:
+    """Declare the statements of a script, and do something with them: without Spark, or else on one, and say why.
+
+    What a `checkpoint` knows of the streams is used.
+    """
     with pandas_aside():
         from windrow.application import Application
         from windrow.draft import Draft, NeedsSpark
@@ -42,14 +46,16 @@ def with_script(launch: Launch, text: str, then: Callable[[Drafted], T]) -> T:
                 beat=launch.beat,
             )
             sinks = Application(draft, text).sinks
-            return then(Drafted(len(sinks), draft.check, lambda: draft.explain(sinks)))
+            check = partial(draft.check, checkpoint)
+            return then(Drafted(len(sinks), check, lambda: draft.explain(sinks, checkpoint)))
         except NeedsSpark as needs:
             reason = str(needs)
     _find_pandas()
     typer.echo(f"starting Spark: {reason}", err=True)
     with started(launch) as session:
         declared = Application(session, text)
-        return then(Drafted(len(declared.sinks), session.check, lambda: session.explain(sinks=declared.sinks)))
+        explain = partial(session.explain, sinks=declared.sinks, checkpoint=checkpoint)
+        return then(Drafted(len(declared.sinks), partial(session.check, checkpoint), explain))
 
 
 @contextmanager

@@ -9,6 +9,10 @@ import typer
 from windrow.cli.app import LOCAL, Choices, Master, Packages, Script, Variables
 from windrow.cli.mistakes import user_errors
 
+Known = Annotated[
+    str | None,
+    typer.Option("--checkpoint", metavar="DIR", help="Go by what the job of this checkpoint has measured."),
+]
 commands = typer.Typer()
 
 
@@ -19,12 +23,14 @@ def explain(
     choices: Choices = None,
     variables: Variables = None,
     packages: Packages = None,
+    checkpoint: Known = None,
 ) -> None:
     """Show what would run for SCRIPT, and why: panes, partials, how windows are folded, where state is kept.
 
     \b
-    Example:
+    Examples:
       windrow explain app.sql
+      windrow explain app.sql --checkpoint checkpoints/app
     """
     with user_errors():
         from windrow.cli.drafted import with_script
@@ -32,7 +38,7 @@ def explain(
 
         text, launch = read_script(script, variables or ()), read_launch(master, choices or [])
         launch = with_jars(launch, text, packages or ())
-        typer.echo(with_script(launch, text, lambda drafted: drafted.explain()))
+        typer.echo(with_script(launch, text, lambda drafted: drafted.explain(), checkpoint))
 
 
 @commands.command()
@@ -42,6 +48,7 @@ def check(
     choices: Choices = None,
     variables: Variables = None,
     packages: Packages = None,
+    checkpoint: Known = None,
 ) -> None:
     """Find the mistakes in SCRIPT, and start nothing.
 
@@ -63,7 +70,7 @@ def check(
             drafted.check()
             return drafted.queries
 
-        count = with_script(launch, text, checked)
+        count = with_script(launch, text, checked, checkpoint)
         typer.echo(f"{script} is right: {count} {'query' if count == 1 else 'queries'}")
 
 

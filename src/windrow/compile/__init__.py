@@ -2,6 +2,8 @@
 
 agree                   What queries ask for that holds for all that runs over one scan: they must agree
 ask_in_where            Sub-queries in the ON of inner joins, asked in WHERE: there they become joins of their own
+bind_alike              Queries that differ only in how long a window is and how far it slides are bound once: thousands
+                        are asked so
 check_wishes            A wish that cannot be right is refused, with the reason and with what can be
 choices                 The table of choices: every way that there is to run a query, what it costs, where it comes
                         from, and its file
@@ -27,7 +29,8 @@ explain                 Plans as text: what runs, what is kept, and why it was c
 explain_changes         Plans over changes as text: what runs, how rows expire, by what they are spread, and why
 explain_choices         What a scan has one of, as text: its schedules, the index of its clusters, and which blocks
                         leave memory
-explain_held            What a plan over changes must hold in memory, with an estimate, and what of it is in blocks
+explain_held            What a plan over changes must hold in memory, with an estimate, what of it is in blocks, and
+                        whether it has room
 explain_joined          Joins with tables as text: what is joined before the panes, where, and why
 explain_query           A query over a space as text: what its answers are made of, and which of them are told
 explain_rows            Windows that count rows as text: what they keep, and why
@@ -38,8 +41,16 @@ explain_stages          Stages, and streams that are made of answers, as text: o
 explain_summary         The first three lines of explain: what is read, what is kept and shared, what was chosen and
                         what was asked for
 explain_windows         Windows over time as text: as they are written, and how panes are cut for them
+figures                 What plans are made by: events in a second, groups, widths, shares, as they were measured, or
+                        else assumed
+groupings_of_keys       GROUPING SETS, CUBE and ROLLUP in windows by key and from condition to condition: each is within
+                        a window
+held_in_memory          What the steps of a plan over changes must hold in memory: an estimate, and what is certain by
+                        measured figures
+index_clusters          Clusters of rows that come and go are looked up by the index that was asked for, as those of
+                        panes are
 inline_views            Views: queries with a name, read as WITH by those that name them
-join_indexes            Requests joined with an index: each is answered once, in the batch in which both streams have
+join_indexes            Requests joined with indexes: each is answered once, in the batch in which all streams have
                         passed it
 join_runs               Which queries run together: as few runs as there can be, since each scans its streams and costs
                         a batch of its own
@@ -49,12 +60,17 @@ keep_rows               Whether the panes of a space keep partials or rows: both
                         figures
 look_up_tables          A table that tells more of a group, and nothing of its rows, is looked up for answers: panes
                         need no join
-nest_windows            Windows of one or several queries that nest are read from one chain, where that is cheaper
+nest_windows            Windows of one or several queries that nest: of which one is told from another, or all from one
+                        chain
 number_rows             Queries whose windows count rows: those over the same rows share panes, others have a space each
+one_window              Whether all that a query reads is within one window whose answers can be joined, compared and
+                        grouped again
 over_events             OVER in order of time, with a frame: each event with what is folded of those before it, by
                         windows that there are
 over_frames             OVER as it is written: which function is called, over which frame, and what of it cannot be
                         answered
+over_partitions         `SUM(x) OVER (PARTITION BY k)` of the rows of a window: a sub-query that has the value for the
+                        key of each row
 over_within             OVER in a sub-query whose rows a query around it chooses: one query, whose QUALIFY is what WHERE
                         was around it
 place_expiry            Who lets rows expire: scans by negative tuples, operators by time probing, or a step of its own
@@ -66,8 +82,12 @@ plan_stages             All queries that run together, as stages: what one key c
 plan_stream             What a stage does with one stream: the spaces that answer its queries, and what was asked for of
                         all of them
 push_distinct           Take duplicates out before a join or a union rather than after it
+push_windows            A window over UNION ALL, as the same window over each of its streams: what is in the one is in
+                        one of the others
 read_choose             What users ask for by name, read and checked: the wishes of a session, of a query, or of a
                         command
+refuse_large            Refuse what cannot fit into the memory of a shard before it starts, where that is known by
+                        measured figures
 refuse_shards           Refuses a DISTRIBUTE BY that sends all events to a shard that there is not
 round_slide             SLIDE ABOUT: a slide close to one that is scheduled already becomes that one, so that their
                         windows share edges
@@ -83,6 +103,10 @@ share_panes             Queries over the same rows and groups share panes: one s
 shed_rows               SHED ABOVE: by which hash the rows of a stream are chosen that are taken where not all are
 stay_in_shard           Whether a window over the answers of another is folded in the shards that give them, or in a
                         stage more
+time_of_rows            What rows call the time of their events: those of a stream, or what a view, a branch or a sub-
+                        query makes of it
 wishes                  What users ask for beside their queries: by name, and with the memory and the shards that there
                         are
+within_windows          Joins, set operators and sub-queries within one window that is none over time with a slide: over
+                        its answers
 """

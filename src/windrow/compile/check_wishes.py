@@ -6,17 +6,21 @@ from collections.abc import Sequence
 
 from windrow.compile.choose_maintenance import STEADY, FoldingCost, alternatives
 from windrow.compile.choose_row_maintenance import row_alternatives
+from windrow.compile.coarsen_panes import coarsens
+from windrow.compile.index_clusters import clusterings_of
 from windrow.compile.nest_windows import nest_windows
 from windrow.compile.rule import Arriving
 from windrow.errors import SettingsError
 from windrow.language.spelling import listed
 from windrow.plan.nodes.aggregates import HELD, Partial
 from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import CORRECTED
 from windrow.plan.nodes.kept import FROM_VALUES
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
+from windrow.plan.windows.coarser import CoarserWithAge
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.row_levels import row_parts
@@ -56,7 +60,7 @@ def refuse_vain(queries: Sequence[QueryPlan | ChangePlan], wanted: Wanted) -> No
 def _is_meant(query: QueryPlan | ChangePlan, choice: str) -> bool:
     """Whether a choice is about such queries at all; those that are not pass over what is asked of all."""
     if isinstance(query, ChangePlan):
-        return choice == "expiry"
+        return choice == "expiry" or (choice == "index" and any(clusterings_of(query.root)))
     if choice == "maintenance":
         return bool(_choosable(query))
     return choice == "index" and query.clusters is not None
@@ -65,13 +69,15 @@ def _is_meant(query: QueryPlan | ChangePlan, choice: str) -> bool:
 def _reasons(query: QueryPlan | ChangePlan, choice: str, wish: str, beside: Sequence[QueryPlan]) -> list[str | None]:
     """For each part of a query that a wish is for, why it cannot be; None where it can."""
     if isinstance(query, ChangePlan):
+        if choice == "index" and (clusterings := list(clusterings_of(query.root))):
+            return [_index(clusters, wish) for clusters in clusterings]
         return [None if choice == "expiry" else "its rows come and go one by one, and only expiry is chosen for them"]
     if choice == "expiry":
         return ["its windows are folded from panes, and no row of it expires by itself"]
     if choice == "maintenance":
         return [_maintenance(query, partial, wish, beside) for partial in _asked(query)]
     if choice == "index":
-        return [_index(query, wish)]
+        return [_index(query.clusters, wish)]
     if choice == "keep" and wish == "rows":
         made = any(partial.kind in FROM_VALUES for partial in query.partials)
         bounded = isinstance(query.window, TimeWindow) and not query.window.grows
@@ -100,8 +106,11 @@ def _ways(query: QueryPlan, partial: Partial, beside: Sequence[QueryPlan]) -> li
         if isinstance(other.window, TimeWindow) and other.window.range_us is not None:
             for part in parts_of(other.window):
                 asked.setdefault(part, {}).update(dict.fromkeys(other.partials))
-    chains, cuts = nest_windows(asked), Cuts.of(asked) if asked else None
     again = query.emit == CORRECTED
+    coarse = bool(asked) and coarsens((query, *near), asked, again=again)
+    chains = nest_windows(asked, coarse=coarse)
+    fine = Cuts.of(asked) if asked else None
+    cuts = CoarserWithAge(tuple(asked)) if coarse else fine
     parts = parts_of(query.window)
     return [alternatives(partial, part, cuts, chains.get((part, partial)), again=again) for part in parts]
 
@@ -124,8 +133,12 @@ def _why_not(query: QueryPlan, partial: Partial, wish: str) -> str:
         return "the windows of all keys are folded together"
     if wish in ("subtract", "exclude") and not partial.reversible:
         return f"what was merged into {partial} cannot be taken out again"
+    if partial.kind == "seen":
+        return f"{partial} is a bit an item and granule, and only bitmaps are asked for it"
     if wish == "stairs":
         return "a chain is for MIN, MAX, FIRST and LAST over several windows that nest"
+    if wish == "progressive":
+        return "levels are for windows that nest, of which old panes are merged into granules"
     if isinstance(window, CountWindow) and window.axis is None:
         return "its windows begin at any row, and contexts are of cells that are known in advance"
     if partial.kind in HELD:
@@ -133,8 +146,7 @@ def _why_not(query: QueryPlan, partial: Partial, wish: str) -> str:
     return "its rows are added and removed one by one"
 
 
-def _index(query: QueryPlan, wish: str) -> str | None:
-    clusters = query.clusters
+def _index(clusters: ClusterPartial | None, wish: str) -> str | None:
     if clusters is None:
         return "it has no CLUSTER BY"
     if clusters.user is None and clusters.algorithm not in INDEXED:

@@ -54,8 +54,12 @@ CHOICES: tuple[Alternative, ...] = tuple(
             *("Tangwongsan et al. 2015", "windows/tree.py"),
         ),
         (
-            *("maintenance", "stairs", "MIN, MAX, FIRST, LAST over windows that nest", "e + 4"),
+            *("maintenance", "stairs", "MIN, MAX, FIRST, LAST over windows that nest; in memory", "e + 4"),
             *("Patroumpas, Sellis 2010, III", "windows/stairs.py"),
+        ),
+        (
+            *("maintenance", "progressive", "levels, and windows of queries that nest; in blocks"),
+            *("4 to 5", "Patroumpas, Sellis 2010, IV-A", "windows/progressive.py"),
         ),
         (
             "maintenance",

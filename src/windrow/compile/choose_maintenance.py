@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from windrow.plan.nodes.aggregates import HELD, SCALED, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
+from windrow.plan.nodes.seen_partial import SeenPartial
 from windrow.plan.windows.coarser import CoarserWithAge
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.levels import Levels
@@ -57,8 +58,6 @@ EXACT = frozenset({"min", "max", "first", "last"})
 STEADY = EXACT | {*SCALED, *SCALED.values(), "truth", "bit_and", "bit_or", "bit_xor"}
 """Partials that give the same answer by whichever way they are folded: the rest of the others is a matter of order."""
 
-SAVING = 0.5
-
 
 def alternatives(
     partial: Partial,
@@ -92,6 +91,9 @@ def alternatives(
         return [_refold(panes)]
     if isinstance(partial, ClusterPartial):
         return sorted(_of_clusters(partial, panes, entering, sharing), key=lambda way: (way.cost, way.name))
+    if isinstance(partial, SeenPartial):
+        why = "shifts a bit an item and granule, in memory, and asks which levels' bitmaps are not empty"
+        return [FoldingCost("bitmaps", 2, why)]
     ways = [_refold(panes)]
     if partial.kind == "user_rows":
         return ways if panes <= entering else [removing("panes")]
@@ -99,6 +101,8 @@ def alternatives(
         ways.append(_subtract(partial, entering, _leaving(window, cuts)))
     if chain is not None and len(chain) > 1 and partial.kind in EXACT:
         ways.append(_stairs(window, chain, cuts))
+    if isinstance(cuts, CoarserWithAge) and chain is not None and len(chain) > 1 and partial.kind not in HELD:
+        ways += _progressive(partial, window, chain, cuts)
     if not window.is_even:  # the others lie on cells of one length
         return sorted(ways, key=lambda way: way.merges)
     ways.append(_tree_of_granules(window, entering) if isinstance(cuts, CoarserWithAge) else _tree(panes))
@@ -139,6 +143,21 @@ def _stairs(window: TimeWindow, chain: Levels, cuts: Cuts | CoarserWithAge) -> F
     entering = cuts.panes_in(window.slide_us) if level == 0 else window.slide_us // chain.windows[level - 1].slide_us
     why = f"is level {level} of {len(chain)} windows that nest, in memory: all are read from one chain"
     return FoldingCost("stairs", entering + 4, why)
+
+
+def _progressive(partial: Partial, window: TimeWindow, chain: Levels, cuts: CoarserWithAge) -> list[FoldingCost]:
+    """A granule enters what the level holds alone and one leaves; the growing one and the level below are merged."""
+    level = chain.windows.index(window)
+    if level == 0 and partial.reversible:
+        return [replace(_subtract(partial, 1, 1), name="progressive")]
+    if level == 0:
+        why = f"is the finest of {len(chain)} windows that nest: folds what has come since it turned over, and the rest"
+        return [FoldingCost("progressive", 3, why)]
+    reach = chain.reach(level - 1)
+    entering = max(1, cuts.panes_in(reach + window.slide_us) - cuts.panes_in(reach))
+    growing = 1 if reach % window.slide_us else 0
+    why = f"is level {level} of {len(chain)} windows that nest: merges what it holds alone with the level below"
+    return [FoldingCost("progressive", entering + (2 if partial.reversible else 3) + growing, why)]
 
 
 def _of_clusters(partial: ClusterPartial, panes: int, entering: int, sharing: int) -> list[FoldingCost]:
@@ -188,22 +207,3 @@ def chosen(ways: Sequence[FoldingCost], wish: str | None = None, *, nests: bool 
     able = [way for way in ways if nests or way.name != "stairs"]
     asked = (way for way in able if wish is not None and way.shown == wish)
     return next(asked, None) or next(way for way in able if not way.only_asked)
-
-
-def chain_pays(partial: Partial, chain: Levels, cuts: Cuts | CoarserWithAge) -> bool:
-    """Whether all windows of `chain` together take less than half of the merges when they are read from one chain.
-
-    A merge of a chain is dearer than one of a tree, which has many nodes at hand at once: below a half, it was the
-    faster one wherever it was measured.
-
-    >>> levels = Levels.of([(60, 1), (600, 60), (3600, 300)])
-    >>> [chain_pays(Partial(kind), levels, Cuts.of(levels.windows)) for kind in ("max", "count")]
-    [True, False]
-    """
-    if partial.kind not in EXACT or len(chain) < 2:
-        return False
-    nested = alone = 0.0
-    for window in chain.windows:
-        nested += _stairs(window, chain, cuts).merges / window.slide_us
-        alone += chosen(alternatives(partial, window, cuts)).merges / window.slide_us
-    return nested < SAVING * alone

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from windrow.compile.choose_maintenance import STEADY
-from windrow.compile.nest_windows import chains_that_pay, nest_windows
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.query_plan import QueryPlan
@@ -42,10 +41,11 @@ def has_levels(queries: Sequence[QueryPlan]) -> bool:
 def granules_pay(asked: Asked) -> bool:
     """Whether the windows nest, whoever asks for them, and granules are cheaper than panes.
 
-    They are far fewer then, and to merge each pane once more takes about as long as wide windows need to read them.
+    They are far fewer then, and to merge each pane once more takes about as long as wide windows need to read them. A
+    chain in memory would hold the same once more.
 
     >>> nested = [TimeWindow(3600, 300), TimeWindow(600, 60), TimeWindow(60, 1)]
-    >>> [granules_pay({window: [Partial(kind)] for window in nested}) for kind in ("count", "moments", "max")]
+    >>> [granules_pay({window: [Partial(kind)] for window in nested}) for kind in ("count", "max", "values")]
     [True, True, False]
     >>> granules_pay({TimeWindow(60, 1): [Partial("count")], TimeWindow(40, 1): [Partial("count")]})
     False
@@ -58,8 +58,6 @@ def panes_pay(asked: Asked) -> str | None:
     values = [partial for partials in asked.values() for partial in partials if partial.held]
     if values:
         return f"{values[0]} has all values, and would be as large in granules"
-    if chains_that_pay(nest_windows(asked), Cuts.of(asked)):
-        return "a chain of them in memory is cheaper"
     return None
 
 

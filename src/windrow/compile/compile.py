@@ -7,27 +7,32 @@ RULES.bound, beside those that came before it; the queries of one scan share wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 import pyarrow as pa
 
+from windrow.compile.bind_alike import BoundAlike
 from windrow.compile.check_wishes import refuse_vain
 from windrow.compile.derive_streams import derive_streams, stream_of
+from windrow.compile.figures import Figures, figures_for
 from windrow.compile.join_runs import join_runs
-from windrow.compile.keep_rows import Figures
 from windrow.compile.plan_changes import tables_of
 from windrow.compile.plan_stages import StageNeeds, plan_stages
+from windrow.compile.refuse_large import refuse_large
 from windrow.compile.refuse_shards import refuse_shards
 from windrow.compile.rule import Arriving
 from windrow.compile.rules import RULES
 from windrow.compile.wishes import Tables, Wishes
+from windrow.compile.within_windows import within_windows
 from windrow.errors import QueryError, SettingsError
 from windrow.language import Query, parse_query
 from windrow.language.nodes import STREAM_WINDOW, StreamWindow
 from windrow.plan.bind.bind import bind
 from windrow.plan.catalog import REJECTED_ROWS, Catalog, Stream
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 
@@ -61,9 +66,10 @@ def plan_query(
     name: str, bound: AnyQuery, beside: Iterable[AnyQuery] = (), choose: Wanted = NOTHING, wanted: Wanted = NOTHING
 ) -> AnyQuery:
     """A bound query as it runs beside others; `choose` is asked for it alone, before what is `wanted` of all."""
-    query = replace(bound, name=name)
+    others = beside if isinstance(beside, Collection) else tuple(beside)
+    query, arriving = replace(bound, name=name), Arriving(others, choose, wanted)
     for rule in RULES.bound:
-        query = rule(query, Arriving(tuple(beside), choose, wanted))
+        query = rule(query, arriving)
     return query
 
 
@@ -71,7 +77,7 @@ class Compiler:
     """Compiles queries one at a time. The catalog may grow between two calls."""
 
     def __init__(self, catalog: Catalog, tables: Tables, wishes: Wishes) -> None:
-        self.catalog, self._tables, self.wishes = catalog, tables, wishes
+        self.catalog, self._tables, self.wishes, self._alike = catalog, tables, wishes, BoundAlike()
 
     def compile_query(
         self, name: str, query: Query, beside: Iterable[AnyQuery] = (), choose: Wanted = NOTHING
@@ -79,14 +85,19 @@ class Compiler:
         """What one query asks for, to be run beside others; `choose` is asked for it alone, before what all ask."""
         if not name or name == REJECTED_ROWS:
             raise SettingsError(f"no query can be called {name!r}: give it another name")
-        for rule in RULES.written:
-            query = rule(query, self.catalog)
-        query, catalog = derive_streams(query, self.catalog, lambda inner: self.compile_query(MADE_OF, inner))
-        return plan_query(name, bind(query, catalog), beside, choose, self.wishes.wanted)
+        bound = self._alike.bound(query, self.catalog, self._bind)
+        return plan_query(name, bound, beside, choose, self.wishes.wanted)
 
     def derive_stream(self, name: str, query: Query) -> Stream:
         """A stream whose events are the answers of a query."""
-        return stream_of(name, self.compile_query(MADE_OF, query), query.tree, query.text)
+        return stream_of(name, self._told(query), query.tree, query.text)
+
+    def _told(self, query: Query) -> AnyQuery:
+        """A query whose answers others read: which of its rows are told is chosen of the answers of each window."""
+        plan = self.compile_query(MADE_OF, query)
+        if isinstance(plan, QueryPlan) and (plan.rankings or plan.order) and plan.clusters is None:
+            return plan_query(MADE_OF, self._bind(query, of_rows=True), wanted=self.wishes.wanted)
+        return plan
 
     def columns_of(self, query: Query) -> pa.Schema:
         """The columns of what a query tells of events, as they are emitted; refuses one over answers."""
@@ -119,20 +130,38 @@ class Compiler:
         running: dict[str, list[AnyQuery]] = {}
         for query in join_runs(self.share(queries)).values():
             running.setdefault(query.run, []).append(query)
-        known = {run: figures.get(run, Figures()) for run in running}
+        known = {run: figures_for(together[0], figures) for run, together in running.items()}
         return {run: self.compile_scan(together, figures=known[run]) for run, together in running.items()}
 
-    def check(self, queries: Mapping[str, AnyQuery]) -> None:
+    def _bind(self, query: Query, *, of_rows: bool = False) -> AnyQuery:
+        for rule in RULES.written:
+            query = rule(query, self.catalog)
+        plan_of = partial(self.compile_query, MADE_OF)
+        query, catalog = within_windows(query, self.catalog, plan_of, of_rows=of_rows)
+        query, catalog = derive_streams(query, catalog, self._told)
+        return bind(query, catalog)
+
+    def check(
+        self,
+        queries: Mapping[str, AnyQuery],
+        figures: Mapping[str, Figures] = MappingProxyType({}),
+        shards: int | None = None,
+    ) -> None:
         """Refuse what shows only where queries are put together, such as a shard that there is not.
 
-        Those that are joined with tables are left out: these would have to be read.
+        By what the `figures` of a run tell, what has no room in one of the `shards` is refused, too. Queries
+        that are joined with tables are left out: these would have to be read.
         """
         running: dict[str, list[AnyQuery]] = {}
         for query in join_runs(self.share(queries)).values():
             if not tables_of([query]):
                 running.setdefault(query.run, []).append(query)
         for together in running.values():
-            self.compile_scan(together, figures=Figures())
+            known = figures_for(together[0], figures)
+            refuse_large(self.compile_scan(together, figures=known, shards=shards), known, self._parts(shards))
+
+    def _parts(self, shards: int | None) -> int:
+        return shards or self.wishes.in_one or self.wishes.shards or 1
 
     def compile_scan(
         self,
@@ -166,5 +195,5 @@ class Compiler:
         for rule in RULES.scanned:
             queries = [rule(query, tables, local) for query in queries]
         plan = plan_stages(queries, around)
-        refuse_shards(plan, shards or wishes.in_one or wishes.shards or 1)
+        refuse_shards(plan, self._parts(shards))
         return plan

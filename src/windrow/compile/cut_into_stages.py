@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from windrow.compile.shard_key import answer_key, part_key, shard_key
 from windrow.plan.change_names import part_name
+from windrow.plan.name_parts import quoted
 from windrow.plan.nodes.change_plan import ChangePlan, is_told_in_order
 from windrow.plan.nodes.changes import Apply, Distinct, Expire, Group, Node, Ranked, SetNode, Union
 from windrow.plan.nodes.distributed import SHARD
@@ -30,7 +31,7 @@ def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
         return [[query]]
     while shard_key(root) is None:
         parts: dict[str, StageEnd] = {}
-        above = _cut(root, query.asked, parts)
+        above = _cut(root, _who(query), parts)
         if not any(_holds_rows(part.child) for part in parts.values()):
             break
         stages.append([_part_plan(query, name, part) for name, part in parts.items()])
@@ -38,21 +39,26 @@ def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
     meets = query.emit != SNAPSHOT and not is_told_in_order(root)
     if meets and answer_key(root, told_once=query.emit == FINAL) is None and shard_key(root) is not None:
         parts = {}
-        root = _apart(root, query.asked, parts)
+        root = _apart(root, _who(query), parts)
         stages.append([_part_plan(query, name, part) for name, part in parts.items()])
     return [*stages, [replace(query, root=root)]]
 
 
-def _cut(node: Node, asked: str, parts: dict[str, StageEnd]) -> Node:
+def _who(query: ChangePlan) -> str:
+    """For whom a part is sent: one that asks the same and comes later must not hear of what went before."""
+    return f"{query.asked} {quoted(query.name)}"
+
+
+def _cut(node: Node, who: str, parts: dict[str, StageEnd]) -> Node:
     """The plan above the largest sub-plans that a key spreads; these are put into `parts`."""
     if isinstance(node, Expire) or shard_key(node) is None:  # who expires rows is told by its parent how
-        return node.with_children([_cut(child, asked, parts) for child in node.children])
-    return _apart(node, asked, parts)
+        return node.with_children([_cut(child, who, parts) for child in node.children])
+    return _apart(node, who, parts)
 
 
-def _apart(node: Node, asked: str, parts: dict[str, StageEnd]) -> Node:
+def _apart(node: Node, who: str, parts: dict[str, StageEnd]) -> Node:
     """The leaf that stands for `node`, which is put into `parts`."""
-    part = StageEnd(node, asked, part_key(node) != answer_key(node))
+    part = StageEnd(node, who, part_key(node) != answer_key(node))
     parts[part_name(part)] = part
     return Regrouped(part_name(part), node.columns)
 

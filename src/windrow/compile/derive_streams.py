@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from windrow.compile.deduplicate import AS_IT_IS, shown_as, without_duplicates
 from windrow.compile.joined_answers import is_joined_answers, named_around
+from windrow.compile.over_frames import frames_in, name_of, parts_of
 from windrow.errors import QueryError
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import Query, TimeWindow, error_at, expression_sql, span_of, window_of
@@ -23,8 +24,8 @@ from windrow.plan.nodes.change_plan import ChangePlan, is_told_in_order
 from windrow.plan.nodes.emission import CORRECTED, DELETES, SNAPSHOT
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
-from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.time_window import TimeWindow as OverTime
 
 PlanOf = Callable[[Query], AnyQuery]
 """Plans a query that stands within another one."""
@@ -46,7 +47,9 @@ def derive_streams(query: Query, catalog: Catalog, plan_of: PlanOf) -> tuple[Que
         if _has_window(told, {}):
             spread = told.args.get("distribute")  # it is of the answers
             told.set("distribute", None)
-            answers = stream_of(_name(told), plan_of(Query(told.copy(), query.text, query.span)), call, query.text)
+            answers = stream_of(
+                name_of_made(told), plan_of(Query(told.copy(), query.text, query.span)), call, query.text
+            )
             streams[answers.name] = answers
             told = exp.select("*").from_(exp.Table(this=exp.to_identifier(answers.name, quoted=True)))
             told.set("distribute", spread)
@@ -69,14 +72,14 @@ def derive_streams(query: Query, catalog: Catalog, plan_of: PlanOf) -> tuple[Que
             inner = _query_of(source)
         if inner is not None:
             within = Query(inner, query.text, query.span)
-            stream = stream_of(_name(inner), plan_of(within), source, query.text)
+            stream = stream_of(name_of_made(inner), plan_of(within), source, query.text)
             streams[stream.name] = stream
             named = exp.Table(this=exp.to_identifier(stream.name, quoted=True), alias=_alias(source))
             named.set(STREAM_WINDOW, source.args.get(STREAM_WINDOW))
             named.meta.update(source.meta)
             source.replace(named)
     if streams:
-        _drop_unused(tree)
+        drop_unused(tree)
     known = replace(catalog, streams={**catalog.streams, **streams}) if streams else catalog
     reads = [known.streams.get(table.name) for table in tree.find_all(exp.Table)]
     if any(stream is not None and stream.made_of is not None for stream in reads):
@@ -84,8 +87,11 @@ def derive_streams(query: Query, catalog: Catalog, plan_of: PlanOf) -> tuple[Que
     return (replace(query, tree=tree) if streams else query), known
 
 
-def stream_of(name: str, query: AnyQuery, place: exp.Expr, text: str) -> Stream:
-    """A stream of this name, whose events are the answers of `query`; `place` is where it was asked for in `text`."""
+def stream_of(name: str, query: AnyQuery, place: exp.Expr, text: str, *, within: bool = False) -> Stream:
+    """A stream of this name, whose events are the answers of `query`; `place` is where it was asked for in `text`.
+
+    Those of windows that still fill, or of rows that slide in time, are events only for queries `within` each window.
+    """
     if isinstance(query, ChangePlan) and is_told_in_order(query.root) and query.emit != DELETES:
         return Stream(name, pa.schema(list(query.emitted)[1:]), "time", made_of=query)
     if query.emit == CORRECTED:
@@ -93,19 +99,25 @@ def stream_of(name: str, query: AnyQuery, place: exp.Expr, text: str) -> Stream:
         raise error_at(place, message, text, "leave out CORRECT FOR of the stream below")
     if query.emit != SNAPSHOT:
         message = "only whole answers are events of a stream, and this query tells what changes"
-        raise error_at(place, message, text, "leave EMIT out, and give the windows a SLIDE")
+        way_out = (
+            "leave EMIT out, and give the windows a SLIDE; what only chooses rows is a view: CREATE VIEW name AS ..."
+        )
+        raise error_at(place, message, text, way_out)
+    window = query.within if isinstance(query, ChangePlan) else query.window
+    if window is not None and window.every_us is not None and not within:
+        raise error_at(place, "only final answers are events of a stream", text, "leave EMIT EVERY out")
+    slides_in_time = isinstance(window, CountWindow) and window.slide_us is not None
+    if slides_in_time and not within:
+        raise not_yet(place, "a stream of the answers of this kind of window", text, "[RANGE 1 SECOND SLIDE 1 SECOND]")
     if not isinstance(query, QueryPlan):
         return Stream(name, query.emitted, "window_end", made_of=query)
-    window = query.window
-    if window.every_us is not None:
-        raise error_at(place, "only final answers are events of a stream", text, "leave EMIT EVERY out")
-    if isinstance(window, PredicateWindow) or (isinstance(window, CountWindow) and window.slide_us is not None):
-        raise not_yet(place, "a stream of the answers of this kind of window", text, "[RANGE 1 SECOND SLIDE 1 SECOND]")
     if query.rankings:
         hint = "QUALIFY in the outer query, or a window over time: [RANGE 1 HOUR SLIDE 1 MINUTE]"
         raise not_yet(place, "DISTINCT and OVER over such windows, in what a stream is made of,", text, hint)
     if query.order:
-        raise not_yet(place, "ORDER BY and LIMIT in what a stream is made of", text, "leave them to the outer query")
+        plain = type(window) is OverTime and query.clusters is None
+        hint = "QUALIFY ROW_NUMBER() OVER (ORDER BY ...) <= 10" if plain else "leave them to the outer query"
+        raise not_yet(place, "ORDER BY and LIMIT in what a stream is made of", text, hint)
     rows = query.emitted.empty_table()
     columns = {column: query.emitted.field(column).type for column in query.leading}
     try:
@@ -128,7 +140,12 @@ def _windowed(source: exp.Expr) -> exp.Expr | None:
         return exp.select("*").from_(told)
     inner, named = _query_of(source), named_around(source)
     named.pop(source.name.lower(), None)
-    if inner is None or (not _has_window(inner, named) and not (_slides(source) and _is_distributed(inner, named))):
+    if inner is None or not (
+        _has_window(inner, named)
+        or _is_over_events(inner)
+        or _is_of_function(inner, named)
+        or (_slides(source) and _is_distributed(inner, named))
+    ):
         return None  # the window is that of the rows below
     return inner
 
@@ -151,6 +168,27 @@ def _query_of(source: exp.Expr) -> exp.Expr | None:
     if named and not inner.args.get("with_"):
         inner.set("with_", exp.With(expressions=[common.copy() for common in named.values()]))
     return inner
+
+
+def _is_over_events(inner: exp.Expr) -> bool:
+    """Whether a query tells each event with those before it. LEAD tells it later, with the event that comes next."""
+    overs = [over for part in parts_of(inner) for over in frames_in(part)] if isinstance(inner, exp.Select) else []
+    return bool(overs) and all(name_of(over.this) != "lead" for over in overs)
+
+
+def _is_of_function(inner: exp.Expr, named: Named) -> bool:
+    """Whether a query chooses among the rows of a function that remembers, which has to see all events in order."""
+    inner = inner.unnest()
+    if not isinstance(inner, exp.Select) or inner.args.get("from_") is None:
+        return False
+    source, clause = inner.args["from_"].this, inner.args.get("with_")
+    if isinstance(source.this, StreamFunction):
+        return True
+    named = {**named, **{common.alias.lower(): common for common in (clause.expressions if clause else [])}}
+    if isinstance(source, exp.Subquery):
+        return _is_of_function(source.this, named)
+    found = named.pop(source.name.lower(), None)
+    return found is not None and _is_of_function(found.this, named)
 
 
 def _slides(source: exp.Expr) -> bool:
@@ -185,7 +223,7 @@ def _names_query(table: exp.Expr) -> bool:
     return table.name.lower() in named_around(table)
 
 
-def _drop_unused(tree: exp.Expr) -> None:
+def drop_unused(tree: exp.Expr) -> None:
     """Leave out what WITH names and nobody reads any more."""
     for clause in list(tree.find_all(exp.With)):
         read = {table.name.lower() for table in tree.find_all(exp.Table)}
@@ -196,7 +234,7 @@ def _drop_unused(tree: exp.Expr) -> None:
             clause.pop()
 
 
-def _name(inner: exp.Expr) -> str:
+def name_of_made(inner: exp.Expr) -> str:
     """A name for a stream by what it is made of, which no stream of a user has."""
     text = expression_sql(inner)
     return f"#{hashlib.sha256(text.encode()).hexdigest()[:12]}"

@@ -12,7 +12,8 @@ from windrow.compile.explain_joined import joined_lines
 from windrow.compile.explain_space import once, space_lines
 from windrow.compile.explain_stages import explain_stages, feeds_of, made_lines
 from windrow.compile.explain_summary import summary
-from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
+from windrow.compile.figures import Figures, figures_for
+from windrow.compile.keep_rows import PARTIALS_FIRST, Keeping
 from windrow.language import duration_sql
 from windrow.plan.memory import size_text
 from windrow.plan.nodes.row_panes import RowPanes
@@ -32,8 +33,8 @@ def explain_plans(
 ) -> str:
     """The text of all that runs: for each stream its scan, for each space its panes, for each query its results.
 
-    `figures` are what is measured, and `ways` how rows come from their files, by stream; `schedules` knows what each
-    would cost. It begins with a summary in three lines.
+    `figures` are what is measured, by run, and `ways` how rows come from their files, by stream; `schedules`
+    knows what each would cost. It begins with a summary in three lines.
     """
     texts = ["\n".join(summary(plans))]
     for plan in plans:
@@ -45,9 +46,10 @@ def explain_plans(
                 first = [f"stream {stream.stream}: one scan, {_timing(stream)}"]
                 first += [f"  {ways[stream.stream]}"] if stream.stream in ways else []
                 first = made_lines(plan, stream, number) if stream.stream in made else first
-                known = figures.get(stream.stream, Figures())
+                known = figures_for(plan.queries[0], figures)
                 texts.append(_stream(first, stream, shards, keeping, known, schedules))
-        texts += [explain_changes(plan, shards, ways)] if any(stage.changing for stage in plan.stages) else []
+        if any(stage.changing for stage in plan.stages):
+            texts.append(explain_changes(plan, shards, ways, figures_for(plan.queries[0], figures)))
     return "\n\n".join(texts)
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from windrow.compile.choose_expiry import CANDIDATES, expiry_cost
 from windrow.compile.explain_held import held_lines
-from windrow.compile.keep_rows import Figures
+from windrow.compile.figures import Figures
 from windrow.compile.place_expiry import place_expiry
 from windrow.language import duration_sql
 from windrow.plan.expiry import Expiry
@@ -32,13 +32,19 @@ from windrow.plan.nodes.emission import FINAL
 from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.regrouped import EVERYWHERE, Leaf, LeafKey, Regrouped, StageEnd
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.window_names import window_text as name_of_window
 
 _PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the operator above"}
 _PLACES["input"] = "by the operator above, when the next row comes to it"
 
 
-def explain_changes(plan: StagePlan, shards: int, ways: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The text of all queries over changes that read the same streams; `ways` are how rows come from their files."""
+def explain_changes(
+    plan: StagePlan, shards: int, ways: Mapping[str, str] = MappingProxyType({}), figures: Figures | None = None
+) -> str:
+    """The text of all queries over changes that read the same streams, of which `figures` are known.
+
+    `ways` are how rows come from their files.
+    """
     queries = [query for stage in plan.stages for query in stage.changing if not isinstance(query.root, StageEnd)]
     names = ", ".join(dict.fromkeys(name for query in queries for name in query.streams))
     lines = [f"streams {names}: one scan of each; the clock is that of the one that is furthest behind"]
@@ -54,7 +60,9 @@ def explain_changes(plan: StagePlan, shards: int, ways: Mapping[str, str] = Mapp
         lines += [line for key in stage.keys for line in _spread(key, shards)]
         roots |= {part.name: part.root for part in stage.changing}
     for query in queries:
-        lines += _query(query, _whole(query.root, roots))
+        whole = _whole(query.root, roots)
+        held = held_lines(whole, figures or Figures(), plan.memory_bytes, shards)
+        lines += _query(query, whole, held)
     return "\n".join(lines)
 
 
@@ -83,10 +91,12 @@ def _whole(node: Node, parts: Mapping[str, Node]) -> Node:
     return node.with_children([_whole(child, parts) for child in node.children])
 
 
-def _query(query: ChangePlan, whole: Node) -> list[str]:
+def _query(query: ChangePlan, whole: Node, held: list[str]) -> list[str]:
     told = "each change at its own instant"
     if query.slide_us is not None:
         told = f"at each slide of {duration_sql(query.slide_us)}"
+    if query.within is not None:
+        told = f"for each window of {name_of_window(query.within)}, over its rows or groups"
     if query.every_us is not None:
         told = f"what is left of them at each multiple of {duration_sql(query.every_us)}"
     told += ", when a condition begins to hold" if query.hidden else ""
@@ -98,7 +108,7 @@ def _query(query: ChangePlan, whole: Node) -> list[str]:
     runs = next(way.value for way in (*CANDIDATES, *Expiry) if place_expiry(plain, way) == _without_parts(whole))
     told = ", as asked for" if query.choose.get("expiry") == runs else ""
     lines.append(f"    expiry: {runs}{told}; about so many steps an event: {costs}")
-    lines += [f"    {line}" for line in held_lines(whole, Figures())]
+    lines += [f"    {line}" for line in held]
     return lines + _tree(whole, "    ")
 
 

@@ -76,7 +76,9 @@ def _shared(space: Space, queries: Sequence[QueryPlan], kept: Sequence[str], ask
     granules = granule_lines(space, queries, again=again)
     lines = [f"    panes: {panes_text(space)}", *granules, *_folds(space, queries, asked, window_text, kept)]
     recurs = any(aggregate.answer == RECURRING for query in queries for aggregate in query.aggregates)
-    if recurs and all(partial.kind == "count" for partial in space.partials):
+    if recurs and all(partial.kind == "seen" for partial in space.partials):
+        lines.append("    recurring items: a bit for each item and granule, and nothing is counted")
+    elif recurs and all(partial.kind == "count" for partial in space.partials):
         lines.append("    recurring items: a bit for each item and granule in blocks, beside counts of few bytes")
     return [
         *lines,
@@ -97,7 +99,7 @@ def _folds(
     lines += [f"    {line}" for line in kept]
     shown, cuts = space.folds[:MOST_WINDOWS], space.by_age
     sharing = Counter(partial for fold in space.folds for partial in fold.partials)
-    chains = nest_windows({fold.window: fold.partials for fold in space.folds})
+    chains = nest_windows({fold.window: fold.partials for fold in space.folds}, coarse=space.coarsens)
     again = any(query.emit == CORRECTED for query in queries)
     for fold in shown:
         ways = [

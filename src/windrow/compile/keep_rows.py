@@ -8,13 +8,13 @@ from math import inf
 
 import pyarrow as pa
 
+from windrow.compile.figures import Figures
 from windrow.compile.rows_or_partials import Choice, Workload, choose_rows_or_partials
 from windrow.errors import SettingsError
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.kept import FROM_VALUES, PARTIALS, ROWS, other_way
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Space
-from windrow.plan.stream_statistics import StreamStatistics
 
 ENTRY_BYTES = 16
 """The pane and the group of an entry, or of a row."""
@@ -22,48 +22,8 @@ ENTRY_BYTES = 16
 PARTIAL_BYTES = {"count": 8, "integer_sum": 24, "float_sum": 40, "decimal_sum": 32, "moments": 40, "min": 9, "max": 9}
 PARTIAL_BYTES |= {"truth": 24, "distinct_sketch": 4096, "digest": 1024}
 OTHER_BYTES = 32
-GROUPS = 100.0
-"""So many are assumed."""
-
 VALUE_BYTES = 24
 """A text or another value of no fixed width is taken to have so many."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What is known of a stream: events in a second of its own time, and groups; of `streams`, all that was measured.
-
-    >>> print(Figures())
-    1,000 events a second and 100 groups are assumed
-    """
-
-    rate: float = 1000.0
-    groups: float = GROUPS
-    measured: bool = False
-    groups_a_pane: float | None = None
-    streams: tuple[tuple[str, StreamStatistics], ...] = ()
-
-    def of(self, space: Space) -> Figures:
-        """The same of the rows that a space counts, by its keys."""
-        known = dict(self.streams).get(space.stream)
-        if known is None or known.rate is None:
-            return Figures() if self.streams else self
-        own = known.groupings.get(space.grouping)
-        if own is None:
-            return replace(self, rate=known.rate, groups=GROUPS if space.keys else 1.0, measured=False)
-        return replace(self, rate=known.rate * own.share, groups=own.groups, groups_a_pane=own.groups_a_pane)
-
-    def width(self, stream: str, text: str | None) -> float | None:
-        """The bytes of a value, if they were measured."""
-        known = dict(self.streams).get(stream)
-        return None if known is None or text is None else known.widths.get(text)
-
-    def __str__(self) -> str:
-        rate = f"{self.rate:,.4g}" if self.rate < 1000 else f"{self.rate:,.0f}"
-        rate, groups = f"{rate} events a second", f"{self.groups:,.0f} groups"
-        if self.streams and not self.measured:
-            return f"{rate} are measured, {groups} assumed"
-        return f"{rate} and {groups} are {'measured' if self.measured else 'assumed'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,28 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from windrow.compile.over_frames import RANKINGS, check_over, frame_of, frames_in, name_of, parts_of, shift_of
+from windrow.compile.over_frames import EVER, RANKINGS, check_over, frame_of, frames_in, name_of, parts_of, shift_of
 from windrow.compile.over_within import over_within
 from windrow.language import Query, error_at, parse_expression, window_of
-from windrow.language.nodes import EACH_EVENT, EMIT, STREAM_WINDOW, Duration, Emit, RowCount, StreamWindow
+from windrow.language.nodes import EACH_EVENT, EMIT, STREAM_WINDOW, Duration, Emit, RowCount, StreamWindow, Unbounded
 from windrow.plan.bind.names import placed_as
+from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog
 
 _OTHERS = ("joins", "group", "having", "distinct", "order", "limit", "cluster", "with_")
 """Clauses of a query that is of more than the events of one stream."""
+
+_AROUND = {
+    "distinct": "DISTINCT",
+    "group": "GROUP BY",
+    "having": "HAVING",
+    "order": "ORDER BY",
+    "limit": "LIMIT",
+    "cluster": "CLUSTER BY",
+}
+_WAY_OUT = (
+    "a query around it, with a window: FROM (SELECT k, LAG(x) OVER (...) AS p FROM s) AS q [RANGE 1 HOUR SLIDE 1 HOUR]"
+)
 
 _OWN = "__row"
 """The alias of the events that are answered for; what is folded of others has `__over0`, ..."""
@@ -34,6 +47,10 @@ def over_events(query: Query, catalog: Catalog) -> Query:
         return query
     source = tree.args["from_"].this if tree.args.get("from_") is not None else None
     of_events = isinstance(source, exp.Table) and source.name in catalog.streams and window_of(source) is None
+    for clause, words in _AROUND.items():
+        if of_events and tree.args.get(clause):
+            what = f"{words} beside OVER in order of the events,"
+            raise not_yet(next(over for node in parts_of(tree) for over in frames_in(node)), what, query.text, _WAY_OUT)
     if not of_events or any(tree.args.get(clause) for clause in _OTHERS):
         return query  # which is refused where OVER is bound
     over = _Events(query.text, tree.copy(), catalog)
@@ -84,12 +101,13 @@ class _Events:
         back, ahead = (max([shift for name, shift in shifts if name == which] or [0]) for which in ("lag", "lead"))
         framed = [over for over in self._overs if name_of(over.this) not in ("lag", "lead")]
         frames = {frame_of(over, self._text)[1] for over in framed}
-        if len(frames) > 1 or (framed and ahead) or (framed and back > max(frames)):
+        endless = EVER in frames
+        if len(frames) > 1 or (framed and ahead) or (framed and back > (0 if endless else max(frames))):
             message = "frames of different lengths stand in queries of their own, as does LEAD beside a frame"
             raise error_at(framed[-1], message, self._text, "the same ROWS n PRECEDING for all, LAG up to n")
         rows = max([back, *frames]) + ahead + 1
         window = StreamWindow(partition_by=[key.copy() for key in self._keys] or None, rows=True)
-        window.set("ranges", [RowCount(this=rows)])
+        window.set("ranges", [Unbounded() if endless else RowCount(this=rows)])
         window.set("slides", [RowCount(this=1)])
         made = self._tree
 

@@ -9,6 +9,9 @@ from windrow.language.durations import DurationError, microseconds
 from windrow.plan.bind.calls import unwrapped
 from windrow.plan.bind.refuse import not_yet
 
+EVER = 2**62
+"""As many rows before, as a frame has that begins with the first event."""
+
 RANKINGS = ("row_number", "rank", "dense_rank")
 
 
@@ -50,15 +53,21 @@ def check_over(over: exp.Window, time: str, keys: list[exp.Expr], text: str) -> 
 
 
 def frame_of(over: exp.Window, text: str) -> tuple[str, int]:
-    """Whether a frame is in rows or in time, and how many rows, or microseconds, before its own row it begins."""
+    """Whether a frame is in rows or in time, and how many rows, or microseconds, before its own row it begins.
+
+    One in rows may begin with the first event, which is EVER before.
+    """
     spec = over.args.get("spec")
     if name_of(over.this) in ("lag", "lead"):
         if spec is not None:
             raise error_at(over, f"{name_of(over.this).upper()} has no frame", text, "leave ROWS or RANGE out")
         return "ROWS", 0
     if spec is None:
-        message = "without a frame, OVER ... ORDER BY reaches back to the first event, and never lets go"
-        raise error_at(over, message, text, "ROWS 9 PRECEDING, or RANGE INTERVAL 1 HOUR PRECEDING")
+        message = "without a frame, OVER ... ORDER BY is of all events up to those of the same instant"
+        way_out = (
+            "ROWS UNBOUNDED PRECEDING for all up to the event itself, ROWS 9 PRECEDING, RANGE INTERVAL 1 HOUR PRECEDING"
+        )
+        raise not_yet(over, message + ", which", text, way_out)
     end = spec.args.get("end")
     start, side = spec.args.get("start"), spec.args.get("start_side")
     if end is not None and spec.args.get("end_side") == "PRECEDING":
@@ -70,7 +79,9 @@ def frame_of(over: exp.Window, text: str) -> tuple[str, int]:
     if start == "CURRENT ROW":
         return spec.args["kind"], 0
     if not isinstance(start, exp.Expr):
-        raise not_yet(over, "a frame that reaches back to the first event", text, "ROWS 9 PRECEDING")
+        if spec.args["kind"] == "ROWS":
+            return "ROWS", EVER
+        raise not_yet(over, "a RANGE that reaches back to the first event", text, "ROWS UNBOUNDED PRECEDING")
     if spec.args["kind"] == "ROWS":
         if not isinstance(start, exp.Literal) or start.is_string or not start.this.isdigit():
             raise error_at(start, "a frame has a whole number of rows", text, "ROWS 9 PRECEDING")

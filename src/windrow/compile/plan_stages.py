@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from windrow.compile.cut_into_stages import stages_of
-from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
+from windrow.compile.figures import Figures
+from windrow.compile.keep_rows import PARTIALS_FIRST, Keeping
 from windrow.compile.plan_changes import by_own_keys, tables_of, users_in
 from windrow.compile.plan_stream import plan_stream
 from windrow.plan.catalog import Stream
@@ -63,7 +64,9 @@ class _Placed:
     """Which query runs in which stage, and which streams are made there of the answers of which query."""
 
     around: StageNeeds
-    folded: dict[int, list[QueryPlan]] = field(default_factory=dict)
+    folded: dict[int, dict[str, list[QueryPlan]]] = field(default_factory=dict)
+    """By stage and name: to compare each with all others would take as long as to plan them."""
+
     changing: dict[int, dict[str, ChangePlan]] = field(default_factory=dict)
     given: dict[str, int] = field(default_factory=dict)
     """By stream: the stage in which the answers are given that it is made of."""
@@ -81,8 +84,9 @@ class _Placed:
                 given = self._give(query.stream, query.made_of)
                 number = given + (query.stages - query.made_of.stages if self.around.spread else 0)
                 self.made.setdefault((query.stream, number), query.made_of)
-            if query not in self.folded.setdefault(number, []):
-                self.folded[number].append(query)
+            there = self.folded.setdefault(number, {}).setdefault(query.name, [])
+            if query not in there:
+                there.append(query)
         else:
             given_in = [self._give(stream, inner) for stream, inner in query.made_of]
             number = max((given + (1 if self.around.spread else 0) for given in given_in), default=0)
@@ -96,7 +100,7 @@ class _Placed:
 
     def stage(self, number: int, queries: tuple[AnyQuery, ...], before: StagePlan | None) -> StagePlan:
         """What runs in the stage of this number."""
-        around, folded = self.around, self.folded.get(number, [])
+        around, folded = self.around, self._folded_in(number)
         changing, keys = by_own_keys(self.changing.get(number, {}).values())
         _, sends = by_own_keys(self.changing.get(number + 1, {}).values())
         read = [name for name in around.streams if around.streams[name].made_of is None]
@@ -104,8 +108,9 @@ class _Placed:
         next_up = {name: inner for (name, read_in), inner in self.made.items() if read_in == number + 1}
         later = [name for (name, read_in) in self.made if read_in > number]
         wanted = {query.stream for query in folded} | {name for query in changing for name in query.streams}
-        streams = {name: self._stream(name, folded, keys) for name in (*read, *here) if name in wanted}
-        following = self.folded.get(number + 1, [])
+        fed = [name for (name, read_in) in self.made if read_in <= number]  # later stages follow their clocks
+        streams = {name: self._stream(name, folded, keys) for name in (*read, *fed) if name in wanted}
+        following = self._folded_in(number + 1)
         feeds = [
             Feed(_called(name, inner), streams[name], True)
             for name, inner in here.items()
@@ -133,6 +138,9 @@ class _Placed:
             (*(query.name for query in queries), *(f"#{name}" for name in later)),
             queries[0].run,
         )
+
+    def _folded_in(self, number: int) -> list[QueryPlan]:
+        return [query for alike in self.folded.get(number, {}).values() for query in alike]
 
     def _give(self, stream: str, inner: AnyQuery) -> int:
         """Have the answers given that a stream is made of; returns the stage that they are given in."""

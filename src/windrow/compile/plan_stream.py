@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from windrow.compile.agree import agreed, with_index
-from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
+from windrow.compile.figures import Figures
+from windrow.compile.keep_rows import PARTIALS_FIRST, Keeping
 from windrow.compile.rules import RULES
 from windrow.compile.shed_rows import shed_of
 from windrow.plan.catalog import Stream

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from windrow.language import Query
@@ -18,7 +18,7 @@ from windrow.plan.nodes.wanted import NOTHING, Wanted
 class Arriving:
     """What a query comes to: the queries `beside` it, what was asked for it alone, and what was asked of all."""
 
-    beside: tuple[AnyQuery, ...] = ()
+    beside: Collection[AnyQuery] = ()
     choose: Wanted = NOTHING
     wanted: Wanted = NOTHING
 
@@ -43,10 +43,15 @@ def over_changes(rewrite: Callable[[Node], Node]) -> Rule:
     return rule
 
 
-def over_folds(change: Callable[[QueryPlan, Sequence[QueryPlan]], QueryPlan]) -> Rule:
-    """The rule that changes a query which is answered from panes or rows, by others of its kind."""
+def over_folds(change: Callable[[QueryPlan, Iterable[QueryPlan]], QueryPlan]) -> Rule:
+    """The rule that changes a query which is answered from panes or rows, by others of its kind.
+
+    These are looked through only where the rule asks for them: thousands of queries arrive one after the other.
+    """
 
     def rule(query: AnyQuery, arriving: Arriving) -> AnyQuery:
-        return change(query, arriving.folded) if isinstance(query, QueryPlan) else query
+        if not isinstance(query, QueryPlan):
+            return query
+        return change(query, (other for other in arriving.beside if isinstance(other, QueryPlan)))
 
     return rule

@@ -12,16 +12,20 @@ from windrow.compile.check_wishes import refuse_wishes
 from windrow.compile.count_distinct import count_distinct
 from windrow.compile.count_stages import count_stages
 from windrow.compile.expire_rows import expire_rows
+from windrow.compile.index_clusters import index_clusters
 from windrow.compile.inline_views import inline_views
 from windrow.compile.join_indexes import join_indexes
 from windrow.compile.look_up_tables import look_up_tables
 from windrow.compile.number_rows import number_rows
 from windrow.compile.over_events import over_events
+from windrow.compile.over_partitions import over_partitions
 from windrow.compile.push_distinct import push_distinct
+from windrow.compile.push_windows import push_windows
 from windrow.compile.round_slide import round_slide
 from windrow.compile.rule import Rule, WrittenRule, over_changes, over_folds
 from windrow.compile.share_clusters import join_clusters, share_clusters
 from windrow.compile.share_panes import share_panes
+from windrow.plan.bind.others_functions import read_others_functions
 from windrow.plan.bind.others_windows import read_others_windows
 from windrow.plan.bind.refuse_time_functions import refuse_chance
 from windrow.plan.catalog import Engine
@@ -51,10 +55,21 @@ class Rules(NamedTuple):
 
 
 RULES = Rules(
-    written=(join_indexes, inline_views, read_others_windows, ask_in_where, refuse_chance, over_events),
+    written=(
+        join_indexes,
+        inline_views,
+        read_others_functions,
+        read_others_windows,
+        push_windows,
+        over_partitions,
+        ask_in_where,
+        refuse_chance,
+        over_events,
+    ),
     bound=(
         over_changes(count_distinct),
         over_changes(push_distinct),
+        index_clusters,
         expire_rows,
         count_stages,
         over_folds(round_slide),

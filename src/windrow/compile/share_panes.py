@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from windrow.compile.choose_maintenance import EXACT, alternatives, chosen
 from windrow.compile.coarsen_panes import coarsens
-from windrow.compile.nest_windows import chains_that_pay, nest_windows
+from windrow.compile.nest_windows import nest_windows
 from windrow.errors import SettingsError
 from windrow.plan.nodes.aggregates import ROWS, Partial
 from windrow.plan.nodes.emission import CORRECTED
@@ -69,8 +69,7 @@ def folds_of(
     """How each window is folded that shares panes with the others, on whichever axis they lie; `coarse`, where old
     panes are merged into granules."""
     cuts = CoarserWithAge(tuple(asked)) if coarse else Cuts.of(asked)
-    chains = nest_windows(asked)
-    nested = {} if coarse else chains_that_pay(chains, cuts)  # granules are held once, in the state
+    chains = nest_windows(asked, coarse=coarse)
     sharing = Counter(partial for partials in asked.values() for partial in partials)
     folds = []
     for window, partials in asked.items():
@@ -81,9 +80,7 @@ def folds_of(
             able = alternatives(partial, window, cuts, chain, sharing[partial], again=again)
             found = chosen(able, wish, nests=False)
             stairs = wish == "stairs" and chain is not None and partial.kind in EXACT
-            asked_for = wish is not None and found.shown == wish
-            pays = (window, partial) in nested and not asked_for
-            ways.append("stairs" if stairs or pays else found.name)
+            ways.append("stairs" if stairs else found.name)
         folds.append(Fold(window, tuple(partials), tuple(ways)))
     return tuple(folds)
 

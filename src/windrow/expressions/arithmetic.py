@@ -30,7 +30,8 @@ def operands(name: str, left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.A
 def _operand_types(name: str, left: pa.DataType, right: pa.DataType) -> tuple[pa.DataType, pa.DataType]:
     for side in (left, right):
         if types.is_time(side):
-            raise NotSupportedYet(f"replay does not evaluate {name} of {types.sql_name(side)}")
+            hint = "TIMESTAMPDIFF(SECOND, earlier, later)" if name == "-" else None
+            raise NotSupportedYet(f"replay does not evaluate {name} of {types.sql_name(side)}", hint=hint)
         if not (types.is_number(side) or side in (types.STRING, types.VOID)):
             raise QueryError(f"{name} takes numbers, not {types.sql_name(side)}")
     if types.STRING in (left, right) or left == right == types.VOID:

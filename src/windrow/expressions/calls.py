@@ -184,7 +184,8 @@ _PARTS |= {"week": "weekofyear", "dow": "dayofweek", "doy": "dayofyear", "second
 def _part(part: str, of: exp.Expr) -> Call:
     name = part.lower()
     if name not in _PARTS:
-        raise NotSupportedYet(f"replay does not evaluate extract of {name}")
+        hint = "UNIX_TIMESTAMP(ts)" if name == "epoch" else None
+        raise NotSupportedYet(f"replay does not evaluate extract of {name}", hint=hint)
     return _PARTS[name], [of]
 
 

@@ -33,6 +33,7 @@ plain_parts     Times, decimals and arrays as the plainer values that they are m
 plain_values    Plain values as bytes and back: what states and payloads hold, without running any code when they are
                 read
 rounding        How far answers may lie apart and still be the same but for rounding
+seen            Whether a group was seen at all: a bit in blocks
 sketches        APPROX_COUNT_DISTINCT and APPROX_QUANTILE: sketches of a fixed size, by Apache DataSketches
 spilled_counts  COUNT(DISTINCT) and MODE of texts, bytes and decimals that do not fit into memory together
 spilled_lists   COLLECT_LIST, STRING_AGG and MAP_AGG of windows larger than memory: rows stay in panes until they are

@@ -28,6 +28,7 @@ from windrow.kernels.kernel import Kernel
 from windrow.kernels.moments import Moments
 from windrow.kernels.ordered_values import OrderedValues
 from windrow.kernels.pair_moments import PairMoments
+from windrow.kernels.seen import Seen
 from windrow.kernels.sketches import Digest, DistinctSketch
 from windrow.kernels.top_values import TopValues
 from windrow.kernels.truth import Truth
@@ -39,6 +40,7 @@ from windrow.plan.nodes.aggregates import USERS, FilledPartial, Partial, SizedPa
 
 WITHOUT_TYPE: dict[str, Kernel] = {
     "count": Count(),
+    "seen": Seen(),
     "integer_sum": IntegerSum(),
     "float_sum": FloatSum(),
     "scaled_count": Count(),

@@ -11,13 +11,16 @@ from sqlglot import exp
 from windrow.language.nodes import (
     CLUSTER,
     EMIT,
+    OTHERS_WINDOW,
     QUERY_WINDOW,
     STREAM_WINDOW,
+    WITHIN,
     ClusterClause,
     Constants,
     Duration,
     Emit,
     Months,
+    OthersWindow,
     PredicateStreamWindow,
     QueryWindow,
     RowCount,
@@ -25,12 +28,14 @@ from windrow.language.nodes import (
     StreamFunction,
     StreamWindow,
     Unbounded,
+    Within,
 )
 
 BIND, CHANGES, AGGREGATE = "plan/bind/query.py", "plan/bind/changes.py", "plan/bind/aggregate.py"
 ORDER, JOINS, NAMES, CALLS = "plan/bind/order.py", "plan/bind/joins.py", "plan/bind/names.py", "plan/bind/calls.py"
 GROUPINGS = "plan/bind/groupings.py"
 OVER = "plan/bind/over.py"
+OTHERS = "plan/bind/others_windows.py"
 REFUSED, WINDOWS = "plan/bind/refuse.py", "language/windows.py"
 EXPRESSION = "language/statement_text.py"
 """Written out as it was read, to be evaluated by Spark or by replay."""
@@ -57,6 +62,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
         "qualify": OVER,
         CLUSTER: "plan/bind/clusters.py",
         "distribute": "plan/bind/distribution.py",
+        OTHERS_WINDOW: OTHERS,
     },
     exp.SetOperation: {**_OF_ANY_QUERY, "with_": CHANGES, "this": CHANGES, "expression": CHANGES, "distinct": CHANGES},
     exp.Subquery: {
@@ -75,6 +81,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
         "on": JOINS,
         "using": JOINS,
         **dict.fromkeys(("method", "side", "kind"), "plan/bind/check_from.py"),
+        WITHIN: OTHERS,
     },
     exp.Where: {"this": BIND},
     exp.Qualify: {"this": OVER},
@@ -102,6 +109,8 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     SessionStreamWindow: dict.fromkeys(SessionStreamWindow.arg_types, WINDOWS),
     StreamFunction: dict.fromkeys(StreamFunction.arg_types, "plan/bind/stream_functions.py"),
     QueryWindow: {"this": WINDOWS},
+    OthersWindow: dict.fromkeys(OthersWindow.arg_types, OTHERS),
+    Within: dict.fromkeys(Within.arg_types, OTHERS),
     ClusterClause: dict.fromkeys(ClusterClause.arg_types, "plan/bind/clusters.py"),
     exp.Kwarg: dict.fromkeys(("this", "expression"), "plan/bind/clusters.py"),
     Emit: {"this": "language/nodes.py", **dict.fromkeys(("empty", "every", "when"), "plan/bind/emitted.py")},

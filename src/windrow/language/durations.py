@@ -24,6 +24,10 @@ LONGEST_US = 3_652_059 * UNITS_US["DAY"]
 """As long as the years 1 to 9999, in which all events are: nothing longer means more."""
 
 
+LEAST_BEAT_US = 200_000
+"""Beats of an idle clock are not closer to each other than this: a batch takes about as long."""
+
+
 class DurationError(ValueError):
     """A length of time that cannot be read, before it is known where in the text it stands."""
 
@@ -110,3 +114,12 @@ def duration_sql(us: int) -> str:
     unit = next(unit for unit, length in UNITS_US.items() if us % length == 0) if us else "SECOND"
     count = us // UNITS_US[unit]
     return f"{count} {unit}" if count == 1 else f"{count} {unit}S"
+
+
+def short_beat(us: int) -> str:
+    """What is wrong with a beat that is shorter than the least.
+
+    >>> short_beat(1_000)
+    'a beat of 1 MILLISECOND is too short: a batch takes about 200 MILLISECONDS'
+    """
+    return f"a beat of {duration_sql(us)} is too short: a batch takes about {duration_sql(LEAST_BEAT_US)}"

@@ -10,13 +10,16 @@ from sqlglot.generators.spark import SparkGenerator
 from windrow.language.durations import duration_sql
 from windrow.language.nodes import (
     EMIT,
+    OTHERS_WINDOW,
     QUERY_WINDOW,
     STREAM_WINDOW,
+    WITHIN,
     ClusterClause,
     Constants,
     Duration,
     Emit,
     Months,
+    OthersWindow,
     PredicateStreamWindow,
     QueryWindow,
     RowCount,
@@ -24,6 +27,7 @@ from windrow.language.nodes import (
     StreamFunction,
     StreamWindow,
     Unbounded,
+    Within,
 )
 
 _SELECT = SparkGenerator.TRANSFORMS[exp.Select]
@@ -48,6 +52,8 @@ class WindrowGenerator(SparkGenerator):
         SessionStreamWindow: lambda self, node: self.sessionstreamwindow_sql(node),
         StreamFunction: lambda self, node: self.streamfunction_sql(node),
         QueryWindow: lambda self, node: self.querywindow_sql(node),
+        OthersWindow: lambda self, node: self.otherswindow_sql(node),
+        Within: lambda self, node: f"WITHIN ({self.sql(node, 'this')}, {self.sql(node, 'expression')})",
         Emit: lambda self, node: self.emit_sql(node),
         ClusterClause: lambda self, node: self.clusterclause_sql(node),
         Constants: lambda self, node: ", ".join(node.args["this"]),
@@ -67,7 +73,7 @@ class WindrowGenerator(SparkGenerator):
 
     def after_limit_modifiers(self, expression: exp.Expr) -> list[str]:
         """WINDOW and EMIT stand at the end of a query."""
-        own = [self.sql(expression, key) for key in (QUERY_WINDOW, EMIT)]
+        own = [self.sql(expression, key) for key in (OTHERS_WINDOW, QUERY_WINDOW, EMIT)]
         return [*super().after_limit_modifiers(expression), *(self.seg(clause) for clause in own if clause)]
 
     def duration_sql(self, expression: Duration) -> str:
@@ -124,6 +130,23 @@ class WindrowGenerator(SparkGenerator):
 
     def querywindow_sql(self, expression: QueryWindow) -> str:
         return f"WINDOW {self.sql(expression, 'this')}"
+
+    def otherswindow_sql(self, expression: OthersWindow) -> str:
+        words = "" if expression.name == "SESSION" else "SIZE "
+        step = self._clause(", ADVANCE BY", expression, "step")
+        return f"WINDOW {expression.name} ({words}{self.sql(expression, 'size')}{step})"
+
+    def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
+        """WITHIN stands before ON."""
+        within = self.sql(expression, WITHIN)
+        if not within:
+            return super().join_sql(expression, join_op)
+        bare = expression.copy()
+        bare.set(WITHIN, None)
+        bare.set("on", None)
+        if not (bare.side or bare.kind):
+            bare.set("kind", "INNER")
+        return f"{super().join_sql(bare, join_op)} {within} ON {self.sql(expression, 'on')}"
 
     def emit_sql(self, expression: Emit) -> str:
         if expression.args.get("every"):

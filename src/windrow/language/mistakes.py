@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from sqlglot import Token, TokenType
 
 from windrow.errors import QueryError
+from windrow.language.durations import UNIT_WORDS
 from windrow.language.parsing.expressions import WrongArgumentsError
 from windrow.language.parsing.queries import CLAUSE_WORDS
 from windrow.language.parsing.tokens import SyntaxMistakeError
@@ -26,7 +27,7 @@ def explain_mistake(mistake: SyntaxMistakeError, tokens: list[Token], text: str)
     token = mistake.token
     if isinstance(mistake, WrongArgumentsError) and token:
         return QueryError(mistake.message, text=text, at=token.start, end=token.end + 1)
-    misspelt, meant = _misspelt(token, mistake.before or (tokens[-1] if tokens else None))
+    misspelt, meant = _misspelt(token, mistake.before or (tokens[-1] if tokens else None), tokens)
     if misspelt:
         message, hint = f"unexpected {misspelt.text!r}", f"did you mean {meant}?"
         return QueryError(message, text=text, at=misspelt.start, end=misspelt.end + 1, hint=hint)
@@ -37,10 +38,16 @@ def explain_mistake(mistake: SyntaxMistakeError, tokens: list[Token], text: str)
     return QueryError(f"unexpected {token.text!r}", text=text, at=token.start, end=token.end + 1, hint=_hint(token))
 
 
-def _misspelt(token: Token | None, before: Token | None) -> tuple[Token | None, str | None]:
+def _is_named(token: Token | None, tokens: list[Token]) -> bool:
+    """Whether a word is the name of a stream, as behind FROM."""
+    index = next((number for number, one in enumerate(tokens) if one is token), 0)
+    return index > 0 and tokens[index - 1].token_type in (TokenType.FROM, TokenType.JOIN, TokenType.TABLE)
+
+
+def _misspelt(token: Token | None, before: Token | None, tokens: list[Token]) -> tuple[Token | None, str | None]:
     """A keyword with a slip is read as an alias, so that the word behind it is the one that does not fit."""
     found: list[tuple[float, Token, str]] = []
-    for suspect in (token, before):
+    for suspect in (token, None if _is_named(before, tokens) else before):
         if suspect and suspect.token_type == TokenType.VAR and _may_be_misspelt(suspect.text.upper()):
             meant = closest(suspect.text, QUERY_WORDS)
             if meant:
@@ -52,7 +59,7 @@ def _misspelt(token: Token | None, before: Token | None) -> tuple[Token | None, 
 
 
 def _may_be_misspelt(word: str) -> bool:
-    return len(word) > 3 and word not in QUERY_WORDS and word not in CLAUSE_WORDS
+    return len(word) > 3 and word not in (*QUERY_WORDS, *CLAUSE_WORDS, *UNIT_WORDS)
 
 
 def _hint(token: Token) -> str | None:

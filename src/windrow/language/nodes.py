@@ -14,6 +14,8 @@ from sqlglot import exp
 
 STREAM_WINDOW = "stream_window"
 QUERY_WINDOW = "query_window"
+OTHERS_WINDOW = "others_window"
+WITHIN = "within"
 EMIT = "emit"
 CLUSTER = "cluster"
 
@@ -110,6 +112,21 @@ class QueryWindow(exp.Expression):
     """`WINDOW this` after a query: the range of every stream in it that has no window of its own."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class OthersWindow(exp.Expression):
+    """`WINDOW TUMBLING (SIZE 1 MINUTE)` and its kin, as ksqlDB has them: `this` is the kind, `step` that of HOPPING.
+
+    It hangs on its query as the argument `others_window`, until it is read as the window of the query's stream.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "size": True, "step": False}
+
+
+class Within(exp.Expression):
+    """`WITHIN (1 HOUR, 2 HOURS)` of a join: the right is at most `this` before the left, or `expression` after it."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
 
 
 class Emit(exp.Expression):

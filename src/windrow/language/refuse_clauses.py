@@ -39,6 +39,9 @@ _HINTS = {
     "sort": "use ORDER BY",
     "db": "a stream, a table or a name of WITH has one name; in backticks it may have dots",
     "Fetch": "ORDER BY ... LIMIT 10",
+    "on": "QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) = 1",
+    "laterals": "SIZE(xs), TRANSFORM(xs, x -> ...) or AGGREGATE(xs, ...) work on a list as it is",
+    "pivots": "SUM(x) FILTER (WHERE k = 'a') AS a, SUM(x) FILTER (WHERE k = 'b') AS b",
     "WithinGroup": "QUANTILE(price, 0.9)",
     "materialized": "leave it out",
     "natural": "JOIN ... USING (the columns)",
@@ -65,7 +68,7 @@ def refuse_clauses(tree: exp.Expr, text: str) -> None:
             raise error_at(node.args[EMIT], "EMIT stands at the end of the whole query", text)
         if _function_name(node) in _GENERATORS:
             message = f"{_function_name(node).upper()} makes several rows of one, and is not part of the language"
-            raise error_at(node, message, text)
+            raise error_at(node, message, text, _HINTS["laterals"])
         known = consumers_of(node)
         if known is None:
             raise _refusal(type(node).__name__, node, node, text)
@@ -73,6 +76,12 @@ def refuse_clauses(tree: exp.Expr, text: str) -> None:
             raise _refusal(f"the type {node.this.value}", node, node, text)
         if isinstance(node, exp.Interval):
             _refuse_interval(node, text)
+        if (
+            isinstance(node, exp.In)
+            and not node.expressions
+            and not any(map(node.args.get, ("query", "field", "unnest")))
+        ):
+            raise error_at(node, "IN needs values, or a query", text, "x IN (1, 2), or x IN (SELECT ...)")
         if isinstance(node, exp.Identifier) and not node.args.get("quoted") and _NUMBER.fullmatch(node.name):
             at, end = span_of(node) or (0, len(text))
             raise QueryError(

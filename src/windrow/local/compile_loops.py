@@ -12,7 +12,9 @@ import pyarrow as pa
 from windrow.indexes.choose import STRUCTURES
 from windrow.indexes.mapper import fold_range
 from windrow.local.replay import replay
+from windrow.runtime.keys import spread
 
+KEYS = "whole numbers as keys"
 METHODS = ("C_BIRCH(5)", "C_BIRCH(5, 2)", "K_MEANS(2)", "DENSITY_GRID(10, 1)", "DBSCAN(6, 1)", "EXTRA_N(6, 1)")
 ASKED = (
     "COUNT(*), SUM(i), SUM(x), SUM(d), AVG(x), MIN(i), MAX(x), MIN(s), VAR_SAMP(x), FIRST(x), LAST(s), BOOL_AND(i > 0),"
@@ -76,17 +78,19 @@ def _split(text: str) -> list[str]:
 
 def compile_loops() -> Iterator[float]:
     """Yields which part of all loops is compiled, as it grows."""
-    asked = [*STRUCTURES, *texts()]
+    asked = [KEYS, *STRUCTURES, *texts()]
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         for number, _ in enumerate(pool.map(_run, asked), start=1):
             yield number / len(asked)
 
 
 def _run(text: str) -> None:
-    if text in STRUCTURES:
+    if text == KEYS:
+        spread([pa.array([1, None])], 2)
+    elif text in STRUCTURES:
         _fill(text)
-        return
-    replay(text, a=events(1), b=events(2), batch_rows=60, flush=True)
+    else:
+        replay(text, a=events(1), b=events(2), batch_rows=60, flush=True)
 
 
 def _fill(name: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import pyarrow as pa
 
-from windrow.compile.compile import Compiler, Wishes, compile_queries
+from windrow.compile.compile import Compiler, Tables, Wishes, compile_queries
 from windrow.compile.read_choose import read_choose
 from windrow.errors import SettingsError
 from windrow.indexes.choose import MakeStructure
@@ -21,6 +21,7 @@ from windrow.local.replay_index import ReplayedIndex, index_in, read_indexes
 from windrow.local.replay_stages import StageReplay
 from windrow.local.shares import Shares
 from windrow.local.spill import blocks_in
+from windrow.plan.catalog import Catalog
 from windrow.plan.expiry import Expiry, read_expiry
 from windrow.plan.idle_clock import IdleClock
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
@@ -135,8 +136,8 @@ def replay(
     settings |= {"times": times, "deduplicate": deduplicate, "correct_for": correct_for, "shed": shares is not None}
     catalog = local_catalog(events, static, **settings, **plugged)
     catalog = replace(catalog, views={name: parse_query(query) for name, query in (views or {}).items()})
-    columns_of = Compiler(catalog, static.__getitem__, Wishes()).columns_of
-    bound = read_indexes(indexes, catalog, columns_of)
+    known = with_derived(catalog, static.__getitem__, derived or {}) if indexes else catalog
+    bound = read_indexes(indexes, known, Compiler(known, static.__getitem__, Wishes()).columns_of)
     catalog = replace(catalog, indexes={index.facts.name: index for index in bound})
     way = read_expiry(expiry)
     wanted = read_choose(choose, expiry=way and way.value)
@@ -164,6 +165,14 @@ def replay(
     return found["query"] if isinstance(text, str) else {name: found[name] for name in texts}
 
 
+def with_derived(catalog: Catalog, tables: Tables, derived: Mapping[str, str]) -> Catalog:
+    """What is known when there are streams made of answers, too, which may be made of each other."""
+    for name, text in derived.items():
+        made = Compiler(catalog, tables, Wishes()).derive_stream(name, parse_query(text))
+        catalog = catalog.with_stream(made)
+    return catalog
+
+
 def _asked(told: Told | None, texts: Mapping[str, str]) -> Told | None:
     """Who is told of the queries that were asked, and of none that others are made of."""
     return told and (lambda name, rows: told(name, rows) if name in texts else None)
@@ -182,7 +191,7 @@ class Replay(StageReplay):
     `choose` asks for ways by name, and `memory` limits what is in memory, as those of `replay`; for blocks on disk,
     `blocks` may be `FileBlocks(path)` of `windrow.storage.file_blocks`. Instead of a query it may be an index,
     `CREATE INDEX ...`, which is then asked as that of a job is: by `lookup`, `scan`, `aggregate` and `ask`, as of the
-    last batch.
+    last batch; it may be over one of the `derived` streams, whose events are the answers of queries, by name.
     `structure` names how it keeps its keys, or is a class of your own.
     """
 
@@ -210,6 +219,7 @@ class Replay(StageReplay):
         structure: str | MakeStructure | None = None,
         shards: int = 1,
         views: Mapping[str, str] | None = None,
+        derived: Mapping[str, str] | None = None,
         **named: pa.Table,
     ) -> None:
         events = {**(streams or {}), **named}
@@ -232,6 +242,7 @@ class Replay(StageReplay):
         wishes = Wishes(read_memory(memory), read_choose(choose), in_one=read_shards(shards))
         catalog = replace(catalog, views={name: parse_query(view) for name, view in (views or {}).items()})
         read = dict(tables or {}).__getitem__
+        catalog = with_derived(catalog, read, derived or {})
         bound = index_in(query, catalog, Compiler(catalog, read, wishes).columns_of)
         self._index = None if bound is None else ReplayedIndex(bound, structure)
         asked = query if bound is None else bound.query

@@ -10,6 +10,7 @@ from windrow.errors import SettingsError
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.local.arrivals import NO_ARRIVALS, Arrivals, Instant, wall_clock
 from windrow.local.event_times import microseconds, possible
+from windrow.local.finished_alike import FinishedAlike
 from windrow.local.shares import Shares, read_shares
 from windrow.plan.catalog import Stream
 from windrow.plan.nodes.query_plan import QueryPlan
@@ -80,23 +81,23 @@ class StageReplay:
         heartbeats: Iterable[Instant] = (),
     ) -> dict[str, pa.Table]:
         """Work off all events and return all results of each query."""
-        found = {name: [_shown(query.emitted.empty_table(), query)] for name, query in self.queries.items()}
-        waiting: dict[str, list[pa.RecordBatch]] = {name: [] for name in self.queries if self._is_row_by_row(name)}
+        found: dict[str, list[pa.Table]] = {name: [] for name in self.queries}
+        alike = FinishedAlike(self.queries)
         for outcome in self._outcomes(list(self.batches(batch_rows)), arrivals, list(heartbeats), flush):
             told: dict[str, list[pa.RecordBatch]] = {}
             for name, batch in outcome.results:  # once for all: of thousands of queries, few are told something
                 told.setdefault(name, []).append(batch)
             for name in told.keys() & found.keys():
-                if name not in waiting:
+                if not alike.takes(name, told[name]):
                     found[name] += self._told(told[name], self.queries[name])
-                    continue
-                waiting[name] += told[name]
-                if sum(batch.num_rows for batch in waiting[name]) >= PART_ROWS:
-                    found[name] += self._told(waiting.pop(name), self.queries[name])
-                    waiting[name] = []
-        for name, batches in waiting.items():
-            found[name] += self._told(batches, self.queries[name])
-        return {name: pa.concat_tables(tables) for name, tables in found.items()}
+            for name, rows in alike.finished(each=PART_ROWS):
+                found[name].append(rows)
+        for name, rows in alike.finished():
+            found[name].append(rows)
+        return {
+            name: pa.concat_tables(tables) if tables else alike.empty(name, self.queries[name])
+            for name, tables in found.items()
+        }
 
     def _outcomes(
         self,
@@ -197,11 +198,6 @@ class StageReplay:
         """The rows of one query, of the only one unless it is named."""
         query = self.query if name is None else self.queries[name]
         return self._told([batch for own, batch in outcome.results if own == query.name], query)
-
-    def _is_row_by_row(self, name: str) -> bool:
-        """Whether rows of several batches may be finished together: expressions cost little a row, and much a call."""
-        query = self.queries[name]
-        return isinstance(query, QueryPlan) and not query.order and "final" not in query.leading
 
     def _told(self, batches: Sequence[pa.RecordBatch], query: AnyQuery) -> list[pa.Table]:
         if not batches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,24 @@ class ColumnStates:
 
     def touch(self, slots: np.ndarray) -> None:
         self._chunks.touch(slots)
+
+    def take(self, what: str, told: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> None:
+        """Take over columns that were put in the place of those that were `told`, to be changed."""
+        if given.keys() != self._columns.keys():
+            names, made = (", ".join(columns) for columns in (self._columns, given))
+            raise FunctionError(f"{what}: its states are {names}, and step_many makes {made} of them")
+        for name, column in self._columns.items():
+            if given[name] is told[name]:
+                continue
+            own, new = column[: self._used], np.asarray(given[name])
+            if new.shape != own.shape or not np.can_cast(new.dtype, own.dtype, "same_kind"):
+                raise FunctionError(
+                    f"{what}: step_many puts {new.dtype}{list(new.shape)} in the place of {name},"
+                    f" which is {own.dtype}{list(own.shape)}: change what it has"
+                )
+            changed = own != new
+            self._chunks.touch(np.flatnonzero(changed if changed.ndim == 1 else changed.any(axis=1)))
+            own[...] = new
 
     @property
     def nbytes(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +18,11 @@ from windrow.operators.pairs import matches
 from windrow.operators.repository import range_of
 from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
-from windrow.plan.nodes.joins import Join
+from windrow.plan.nodes.joins import MOST_ROWS, Join
 from windrow.storage.blocks import Blocks, Snapshot
 
 PAIRS = 1 << 20
 """About so many pairs are looked at together, so that a join of all with all takes no more memory than one of few."""
-
-MOST_ROWS = 100_000
-"""Rows on the smaller side of a join without an equality: each row of the other side is compared with all of them."""
 
 FAR = 2**62
 """Further apart than any two instants."""
@@ -59,22 +57,28 @@ class JoinRows:
         blocks: Blocks,
         snapshot: Snapshot | None = None,
         every_instant: bool = False,
+        older: JoinRows | None = None,
     ) -> None:
-        """With `every_instant` no row comes later than its time, so that those of a stream leave as they came."""
+        """With `every_instant` no row comes later than its time, so that those of a stream leave as they came.
+
+        An `older` view of the same gives the rows that it has in memory.
+        """
         snapshot = snapshot or {"keys": None, "sides": [None, None]}
+        older = older if older is not None and older._keys_are_made and snapshot["keys"] is None else None
         self._node, self._evaluate = node, evaluate
         inputs = (node.left, node.right)
         names = [[left for left, _ in node.on], [right for _, right in node.on]]
         self._places = [[side.names.index(name) for name in asked] for side, asked in zip(inputs, names)]
         types = [node.left.columns[place].type for place in self._places[0]]
-        self._keys = RowTable(types, (), f"{family}.keys", blocks, snapshot["keys"])
+        known = None if older is None else older._keys
+        self._keys: RowTable = RowTable(types, (), f"{family}.keys", blocks, snapshot["keys"], older=known)
         self._types = [side.types for side in inputs]
-        self._sides = [
-            JoinSide(
-                types, f"{family}.{name}", blocks, kept, waiting_of(node, i), every_instant and leaves_in_turn(node, i)
-            )
-            for i, (types, name, kept) in enumerate(zip(self._types, ("left", "right"), snapshot["sides"]))
-        ]
+        self._sides: list[JoinSide] = []
+        for i, (name, kept) in enumerate(zip(("left", "right"), snapshot["sides"])):
+            numbered = partial(self._number, i)
+            place = (self._types[i], f"{family}.{name}", blocks, numbered, kept, waiting_of(node, i))
+            in_turn = every_instant and leaves_in_turn(node, i)
+            self._sides.append(JoinSide(*place, in_turn, None if older is None else older._sides[i]))
         between = node.between
         self._low = -FAR if between is None or between.low_us is None else between.low_us
         self._high = FAR if between is None or between.high_us is None else between.high_us
@@ -98,16 +102,29 @@ class JoinRows:
             side.sweep(clock)
         self._sweep_keys()
         if not self._node.on:
-            self._refuse_large()
+            self._refuse_large(clock)
         return joined(parts).in_order() if parts else nothing([*self._types[0], *self._types[1]])
 
     def save(self, version: int) -> None:
-        self._keys.save(version)
+        if self._keys_are_made:
+            self._keys.unsave()
+        else:
+            self._keys.save(version)
         for side in self._sides:
             side.save(version)
 
     def snapshot(self) -> Snapshot:
-        return {"keys": self._keys.snapshot(), "sides": [side.snapshot() for side in self._sides]}
+        keys = None if self._keys_are_made else self._keys.snapshot()
+        return {"keys": keys, "sides": [side.snapshot() for side in self._sides]}
+
+    @property
+    def _keys_are_made(self) -> bool:
+        """Whether keys are numbered anew by whoever opens the rows, none of which tells the number of its own."""
+        return not (self._keys.in_blocks or any(side.in_blocks for side in self._sides))
+
+    def _number(self, side: int, columns: Sequence[pa.Array], rows: int) -> np.ndarray:
+        """The numbers of the keys of rows of one side."""
+        return self._keys.slots_of([columns[place] for place in self._places[side]], rows)
 
     def _keyed(self, changes: Changes, side: int) -> Keyed:
         """The changes whose key, and instant, has no NULL where NULL meets nothing."""
@@ -117,17 +134,17 @@ class JoinRows:
             known = valid(changes.columns[place])
             if known is not None:
                 changes = changes.keep(known)
-        columns = [changes.columns[place] for place in self._places[side]]
-        return Keyed(changes, self._numbers(self._sides[side], columns, changes), self._sides[side].instants(changes))
+        return Keyed(changes, self._numbers(side, changes), self._sides[side].instants(changes))
 
-    def _numbers(self, side: JoinSide, columns: Sequence[pa.Array], changes: Changes) -> np.ndarray:
+    def _numbers(self, side: int, changes: Changes) -> np.ndarray:
         """The number of the key of each change; a row that leaves in turn has had it since it came."""
         comes = changes.weights > 0
-        if not side.in_turn or comes.all():
-            return self._keys.slots_of(columns, len(changes))
-        mask, keys = pa.array(comes), np.empty(len(changes), np.int64)
-        coming = self._keys.slots_of([column.filter(mask) for column in columns], int(comes.sum()))
-        keys[comes], keys[~comes] = coming, side.keys_in_turn(coming, len(changes) - len(coming))
+        if not self._sides[side].in_turn or comes.all():
+            return self._number(side, changes.columns, len(changes))
+        keys, new = np.empty(len(changes), np.int64), changes.keep(comes)
+        coming = self._number(side, new.columns, len(new))
+        keys[comes] = coming
+        keys[~comes] = self._sides[side].keys_in_turn(coming, len(changes) - len(coming))
         return keys
 
     def _with_those_there(self, keyed: Keyed, side: int, low: int, high: int) -> Iterator[Changes]:
@@ -136,7 +153,7 @@ class JoinRows:
         if not len(keyed.changes) or not len(others):
             return
         if not self._node.on:
-            there = others.there()
+            there = others.there(int(keyed.changes.times.min()))
             rows = others.at(there)
             yield from self._with_all(keyed, rows, Keyed(rows, there * 0, others.instants(rows)), flip=side == 0)
             return
@@ -207,8 +224,8 @@ class JoinRows:
         batch = pa.record_batch([column for _, column in named], names=[name for name, _ in named])
         return true_rows(self._evaluate(self._node.residual, batch))
 
-    def _refuse_large(self) -> None:
-        held = min(len(side.there()) for side in self._sides)
+    def _refuse_large(self, clock: int) -> None:
+        held = min(side.staying(clock) for side in self._sides)
         if held > MOST_ROWS:
             raise MemoryLimitError(
                 f"a join without an equality holds {held} rows on its smaller side, and may hold {MOST_ROWS}: "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,8 @@ from numba import njit
 
 from windrow.operators.changes import Changes
 from windrow.operators.pairs import chained
-from windrow.operators.row_table import PART, RowTable
+from windrow.operators.row_table import RowTable
+from windrow.operators.rows_in_memory import PART
 from windrow.storage.blocks import Blocks, Snapshot
 
 UNTIL, INSTANT, LEAVES = "until", "instant", "leaves"
@@ -22,6 +23,9 @@ NONE = np.empty(0, np.int64)
 
 LONG_AGO = -(2**63)
 """When rows leave that have left."""
+
+Numbered = Callable[[Sequence[pa.Array], int], np.ndarray]
+"""The numbers of the keys of some rows, by all of their columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,9 @@ class JoinSide:
 
     Rows that leave `in_turn` are those of a stream, all there for as long: each comes once, and the first `-` takes
     away the first that is there. Nothing is looked for, and what left is a number, not a change of each row.
+
+    Keys are `numbered` as rows come; as long as the rows are in memory these numbers are not in the state, so that keys
+    can be numbered anew without any row being written.
     """
 
     def __init__(
@@ -47,21 +54,23 @@ class JoinSide:
         types: Sequence[pa.DataType],
         family: str,
         blocks: Blocks,
+        numbered: Numbered,
         snapshot: Snapshot | None = None,
         waiting: Waiting | None = None,
         in_turn: bool = False,
+        older: JoinSide | None = None,
     ) -> None:
         self._types, self._waiting, self.in_turn = tuple(types), waiting, in_turn
-        side, times = ("weight", "key", "next"), (UNTIL,) if waiting is None else (UNTIL, INSTANT, LEAVES)
-        self._rows = RowTable([*types, pa.int64(), pa.int64()], side, family, blocks, snapshot, times, not in_turn)
-        if not self._rows.complete:
-            self._read_times()
+        made = ("key", "next", UNTIL) if waiting is None else ("key", "next", UNTIL, INSTANT, LEAVES)
+        known = None if older is None else older._rows
+        identity = [*types, pa.int64(), pa.int64()]
+        self._rows: RowTable = RowTable(identity, ("weight",), family, blocks, snapshot, made, not in_turn, known)
+        self._make(self._rows.derived_to, numbered)
         self._gone = 0
         if in_turn:
             self._leave_up_to(self._left_before(snapshot))
-        self._heads = np.full(0, -1)
         self._in_order = True
-        self._link(0)
+        self._relink()
 
     @property
     def nbytes(self) -> int:
@@ -97,9 +106,14 @@ class JoinSide:
         )
         return pairs
 
-    def there(self) -> np.ndarray:
-        """All rows that may still meet others, whatever their key."""
-        return np.flatnonzero(self._rows.side["weight"][: len(self._rows)])
+    def there(self, after: int) -> np.ndarray:
+        """All rows that may meet others that come at `after` or later, whatever their key."""
+        side, rows = self._rows.side, len(self._rows)
+        return np.flatnonzero((side["weight"][:rows] != 0) & (side[UNTIL][:rows] > after))
+
+    def staying(self, clock: int) -> int:
+        """How many rows it has that may still meet others; those that have left may not have been swept."""
+        return int(np.count_nonzero(self._stays(clock)))
 
     def at(self, entries: np.ndarray) -> Changes:
         """The rows at `entries`, as changes that came before all others."""
@@ -132,13 +146,16 @@ class JoinSide:
 
     def sweep(self, clock: int) -> None:
         """Forget what has left, now and then."""
-        if self._rows.crowded:
-            side = self._rows.side
-            kept = self._rows.sweep((side["weight"] != 0) & (side.get(LEAVES, side[UNTIL]) > clock))
-            if kept is not None:
-                self._gone = 0
-                self._heads = np.full(0, -1)
-                self._link(0)
+        if not self._rows.crowded:
+            return
+        dropped = self._rows.drop_first(self._gone) if self.in_turn else 0
+        if not dropped:
+            kept = self._rows.sweep(self._stays(clock))
+            if kept is None:
+                return
+            dropped = self._gone
+        self._gone -= dropped
+        self._relink()
 
     def used_keys(self, width: int) -> np.ndarray:
         """Which of the keys it has rows of."""
@@ -150,9 +167,14 @@ class JoinSide:
         """Keys have been numbered anew."""
         here = np.arange(len(self._rows))
         self._rows.side["key"][here] = numbers[self._rows.side["key"][here]]
-        self._rows.touch(here)
-        self._heads = np.full(0, -1)
-        self._link(0)
+        if self.in_blocks:
+            self._rows.touch(here)
+        self._relink()
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether its rows are in blocks, and the numbers of their keys in the state."""
+        return self._rows.in_blocks
 
     def save(self, version: int) -> None:
         self._rows.save(version)
@@ -190,6 +212,12 @@ class JoinSide:
         some = np.flatnonzero(weights)
         return max(int((snapshot or {}).get("gone", 0)), int(some[0]) if len(some) else len(weights))
 
+    def _stays(self, clock: int) -> np.ndarray:
+        """Which rows are there and may meet others after `clock`."""
+        side, rows = self._rows.side, len(self._rows)
+        stays: np.ndarray = (side["weight"][:rows] != 0) & (side.get(LEAVES, side[UNTIL])[:rows] > clock)
+        return stays
+
     def _time(self, slots: np.ndarray, until: np.ndarray, instants: np.ndarray) -> None:
         """Note until when the rows in `slots` are there."""
         side = self._rows.side
@@ -199,11 +227,17 @@ class JoinSide:
             side[INSTANT][slots] = instants
             side[LEAVES][slots] = until if waits is None else np.minimum(until, instants + (waits + 1))
 
-    def _read_times(self) -> None:
-        for start in range(0, len(self._rows), PART):
+    def _make(self, known: int, numbered: Numbered) -> None:
+        """Make what is not stored of the rows from `known` on."""
+        for start in range(known, len(self._rows), PART):
             here = np.arange(start, min(start + PART, len(self._rows)))
             rows = self.at(here)
+            self._rows.side["key"][here] = numbered(rows.columns, len(rows))
             self._time(here, rows.until, self.instants(rows))
+
+    def _relink(self) -> None:
+        self._heads = np.full(0, -1)
+        self._link(0)
 
     def _link(self, known: int) -> None:
         side = self._rows.side

@@ -35,10 +35,11 @@ class ManySteps:
         if not len(changes):
             return GivenRows(_NONE, _NONE, as_columns(self._node, [[]] * len(self._node.returns)))
         try:
-            given = self._function.step_many(states, slots, told_events(self._node, changes))
+            given = self._function.step_many(changed := dict(states), slots, told_events(self._node, changes))
         except Exception as error:
             raise failed(self._node, "step_many", error) from error
         self._states.touch(slots)
+        self._states.take(what_of(self._node), states, changed)
         where, columns = self._checked(given, len(changes))
         if len(where) > 1 and (np.diff(where) < 0).any():
             order = np.argsort(where, kind="stable")
@@ -71,7 +72,9 @@ class ManySteps:
         if not isinstance(given, tuple) or len(given) != 2:
             raise FunctionError(f"{what_of(self._node)}: step_many gives None, or a pair: places and columns")
         places, columns = given
-        named = [columns.get(column.name) for column in returns] if isinstance(columns, dict) else list(columns)
+        if isinstance(columns, dict):
+            columns = [columns.get(column.name) for column in returns] if len(columns) == len(returns) else []
+        named = list(columns)
         where = np.asarray(places)
         if where.dtype.kind not in "iu" and len(where):
             raise FunctionError(f"{what_of(self._node)}: the first that step_many gives are places of events")

@@ -76,10 +76,12 @@ def operator_for(
     tells: bool = False,
     shared: SharedWindow | None = None,
     first: FirstOfPanes | None = None,
+    older: Operator | None = None,
 ) -> Operator:
     """The operator of `node`, whose state is called `space`. `tells`: an Expire whose parent is a renewing DISTINCT.
 
     `shared`: the rows of an Expire that windows of other ranges have, too. `first`: those that its reader may tell.
+    `older`: the same operator as it was some saves ago, which may give what it has in memory.
     """
     place = (space, around.blocks, snapshot)
     match node:
@@ -112,11 +114,13 @@ def operator_for(
         case SetNode():
             return SetRows(rule_of(node), node.types, *place)
         case Join(kind="inner"):
-            return JoinRows(node, around.evaluate, *place, around.ends is None)
+            known = older if isinstance(older, JoinRows) else None
+            return JoinRows(node, around.evaluate, *place, around.ends is None, known)
         case Join(final=True):
             return FinalJoinRows(node, around.evaluate, *place)
         case Join():
-            return OuterJoinRows(node, around.evaluate, *place, around.ends is None)
+            outer = older if isinstance(older, OuterJoinRows) else None
+            return OuterJoinRows(node, around.evaluate, *place, around.ends is None, outer)
         case Ranked():
             return RankRows(node, *place, around.ends)
         case Single():

@@ -38,11 +38,13 @@ class OuterJoinRows:
         blocks: Blocks,
         snapshot: Snapshot | None = None,
         every_instant: bool = False,
+        older: OuterJoinRows | None = None,
     ) -> None:
         snapshot = snapshot or {}
         self._node = node
         self._types = [node.left.types, node.right.types]
-        self._pairs = JoinRows(node, evaluate, f"{family}.pairs", blocks, snapshot.get("pairs"), every_instant)
+        pairs = (f"{family}.pairs", blocks, snapshot.get("pairs"), every_instant)
+        self._pairs: JoinRows = JoinRows(node, evaluate, *pairs, None if older is None else older._pairs)
         rule = Rule.WITH if node.kind == "semi" else Rule.WITHOUT
         names = {"left": "alone", "right": "alone_right"}
         self._alone = {

@@ -62,16 +62,21 @@ class Pipeline:
         snapshot: Snapshot | None = None,
         ends: SlideEnds | None = None,
         spread: Mapping[Leaf, Sequence[str]] | None = None,
+        older: Pipeline | None = None,
     ) -> None:
         """With `ends`, answers are asked for at these ends of windows alone, and clocks stay there.
 
-        `spread` says by which columns the rows of each leaf are spread over the shards.
+        `spread` says by which columns the rows of each leaf are spread over the shards. A view of the same that is some
+        saves `older` gives what it has in memory, and is of no use any more.
         """
         self._spread = spread or {}
         self.plans = {name: _expiring_alike(plan) for name, plan in plans.items()}
         around = OperatorNeeds(evaluate, blocks, tables or {}, user or {}, ends)
         snapshot = snapshot or {"version": 0, "operators": {}}
         self._version: int = snapshot["version"]
+        self._older: dict[str, Operator] = {}
+        if older is not None and older._version <= self._version:
+            self._older = {older._spaces[key]: operator for key, operator in older._operators.items()}
         self._operators: dict[tuple[Node, bool], Operator] = {}
         self._inputs: dict[tuple[Node, bool], list[tuple[Node, bool]]] = {}
         self._held: dict[tuple[Node, bool], dict[int, HeldChanges]] = {}
@@ -83,6 +88,7 @@ class Pipeline:
         self._first = {} if ends is None else _first_of_panes(self.plans.values(), ends)
         for plan in self.plans.values():
             self._build((plan, False), around, snapshot["operators"])
+        self._older = {}
         self._spaces_of = {name: self._spaces_below((plan, False)) for name, plan in self.plans.items()}
 
     def advance(
@@ -207,7 +213,8 @@ class Pipeline:
             self._build(child, around, kept)
         space = self._spaces[key] = space_of(node, tells)
         shared = self._shared(key, around, kept)
-        self._operators[key] = operator_for(node, space, around, kept.get(space), tells, shared, self._first.get(node))
+        first, older = self._first.get(node), self._older.get(space) if space in kept else None
+        self._operators[key] = operator_for(node, space, around, kept.get(space), tells, shared, first, older)
         self._streams[key] = streams_in(node)
         if goes_by_input(node):
             self._by_input.add(key)
@@ -298,10 +305,15 @@ def _steps(arrivals: Sequence[Arrivals | Changes], clock: int) -> list[int]:
 
 
 def _answered(plan: Node, changes: Changes) -> Changes:
-    """The net changes; operators that settle whole instants have netted theirs, and what only comes needs none."""
+    """The net changes; operators that settle whole instants have netted theirs.
+
+    Where rows only come, nothing is netted: one that comes twice is told twice.
+    """
     if isinstance(plan, StageEnd) or is_told_in_order(plan):
         return changes
     if not len(changes):
         return nothing(plan.types)
+    if changes.weights.min() > 0 and bool(np.all(changes.times[1:] >= changes.times[:-1])):
+        return changes
     netted = isinstance(plan, (Group, Distinct, Ranked, SetNode)) and not (isinstance(plan, Union) and plan.all)
     return by_sign(changes) if netted else net(changes, plan.types)

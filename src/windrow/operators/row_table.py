@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.operators.rows_in_blocks import RowsInBlocks, hashes_of
-from windrow.operators.rows_in_memory import RowsInMemory
+from windrow.operators.rows_in_memory import PART, RowsInMemory, move_up
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import SlotChunks
 from windrow.storage.working_set import working_set_of
@@ -19,18 +19,19 @@ FEW = 1024
 HASH = "#hash"
 """The column of a chunk that has the hashes of rows which are in blocks."""
 
-PART = 8192
-"""Rows that are moved from memory into blocks, or between blocks, at once."""
-
 
 class RowTable:
     """Rows whose slots are numbered as they come, in memory as long as there is room, else in blocks.
 
     `side` are columns of int64 beside the rows, 0 for new ones, which are always in memory, as the index is. Those that
     are `derived` from the rows are stored only where rows are in blocks; else whoever opens the table makes them again,
-    if it is not `complete`. Slots are never reused: when most of them are no longer needed, `sweep` numbers the others
-    anew. State is in chunks of slots, of which only the touched ones are written. Rows that are not `sought` are put
-    there by `append`, each in a slot of its own, and are known by their slots alone.
+    for the slots from `derived_to` on. Slots are never reused: when most of them are no longer needed, `sweep` numbers
+    the others anew. State is in chunks of slots, of which only the touched ones are written. Rows that are not `sought`
+    are put there by `append`, each in a slot of its own, and are known by their slots alone; of those, `drop_first`
+    lets go of the oldest without writing any other.
+
+    Who opens it where an `older` view of the same is in memory takes over its rows: until the next sweep they keep
+    their slots, so that only chunks are read which have been written since. The older view is of no use any more.
 
     >>> from windrow.storage.blocks import MemoryBlocks
     >>> table = RowTable([pa.string()], ("n",), "items", MemoryBlocks())
@@ -49,6 +50,7 @@ class RowTable:
         snapshot: Snapshot | None = None,
         derived: Sequence[str] = (),
         sought: bool = True,
+        older: RowTable | None = None,
     ) -> None:
         self._sought = sought
         self._types, self._names, self._derived = tuple(types), (*side, *derived), frozenset(derived)
@@ -59,33 +61,48 @@ class RowTable:
         self._stored: RowsInBlocks | None = None
         self._rows: RowsInMemory | RowsInBlocks = RowsInMemory(self._types)
         self.side = {name: np.zeros(self.capacity, np.int64) for name in self._names}
-        self._open((snapshot or {}).get("pages"))
+        self._sweeps: int = (snapshot or {}).get("sweeps", 0)
+        self._open((snapshot or {}).get("pages"), older)
         self._settled: int = (snapshot or {}).get("settled", len(self))
         if self._working is not None:
             self._working.may_ask(self)
 
-    def _open(self, pages: Snapshot | None) -> None:
+    def _open(self, pages: Snapshot | None, older: RowTable | None) -> None:
         if pages is not None:
             self._stored = RowsInBlocks(self._types, self._family, self._store, pages, self._sought)
             self._rows = self._stored if len(self._stored) else self._rows
-        self.complete = self._rows is self._stored
-        batches: Iterable[pa.RecordBatch] = self._chunks.each()
-        if self.complete and self._stored is not None:
+        in_blocks = self._rows is self._stored
+        taken = older if older is not None and not in_blocks and older._goes_on_in(self) else None
+        if taken is not None:
+            self._rows, self.side = taken._rows, taken.side
+            self._move_up(self._chunks.dropped_since(taken._chunks))
+        known = len(self._rows) if taken is not None else 0
+        batches: Iterable[tuple[int, pa.RecordBatch]] = self._chunks.changed_since(
+            None if taken is None else taken._chunks
+        )
+        if in_blocks and self._stored is not None:
             batches = list(batches)  # without rows they are small
-            without = [np.zeros(batch.num_rows, np.int64) for batch in batches]
-            hashes = [batch.column(HASH).to_numpy() for batch in batches] if self._sought else without
+            without = [np.zeros(batch.num_rows, np.int64) for _, batch in batches]
+            hashes = [batch.column(HASH).to_numpy() for _, batch in batches] if self._sought else without
             self._stored.restore(np.concatenate(hashes))
-        done = 0
-        for batch in batches:
-            if not self.complete:
-                self._put([batch.column(f"row_{i}") for i in range(len(self._types))], batch.num_rows)
-            slots = slice(done, done + batch.num_rows)
-            done = slots.stop
+        for first, batch in batches:
+            slots = slice(first, first + batch.num_rows)
+            if not in_blocks and slots.stop > len(self._rows):
+                new = batch.slice(len(self._rows) - first)
+                self._put([new.column(f"row_{i}") for i in range(len(self._types))], new.num_rows)
             self._fit_side()
             for name in self._names:
                 if name in batch.schema.names:  # else it was written before there was such a column
                     self.side[name][slots] = batch.column(name).to_numpy()
             self._claim()
+        self.derived_to = len(self) if in_blocks else known
+        self._claim()
+
+    def _goes_on_in(self, later: RowTable) -> bool:
+        """Whether its slots are those of a `later` view, which may have more, and may have let go of the first."""
+        same = (self._types, self._names, self._sought, self._sweeps)
+        alike = self._stored is None and same == (later._types, later._names, later._sought, later._sweeps)
+        return alike and later._chunks.dropped_since(self._chunks) <= len(self)
 
     def __len__(self) -> int:
         """How many slots there are, needed or not."""
@@ -97,8 +114,12 @@ class RowTable:
 
     @property
     def crowded(self) -> bool:
-        """Whether it has doubled since it was last swept, so that a look at what is needed pays."""
-        return len(self) > 2 * self._settled + FEW
+        """Whether it has grown so much since it was last swept that a look at what is needed pays.
+
+        To let go of the first rows in memory costs less, so that half as many more are enough for that.
+        """
+        more = self._settled if self._sought or self.in_blocks else self._settled // 2
+        return len(self) > self._settled + more + FEW
 
     @property
     def nbytes(self) -> int:
@@ -164,6 +185,7 @@ class RowTable:
         self._settled = len(kept)
         if 2 * len(kept) > len(self):
             return None
+        self._sweeps += 1
         side = {name: self.side[name][kept] for name in self._names}
         self._chunks.touch(np.arange(len(kept)))
         if self._stored is not None and self._rows is self._stored and not self._fits(len(kept)):
@@ -183,13 +205,49 @@ class RowTable:
         self._claim()
         return kept
 
+    def drop_first(self, count: int) -> int:
+        """Let go of at most the first `count` slots of rows that nobody seeks; how many went, the others move up.
+
+        Without a whole chunk, or where the rows are in blocks, none goes.
+        """
+        if not isinstance(self._rows, RowsInMemory):
+            return 0
+        count = self._chunks.drop_first(count)
+        self._move_up(count)
+        self._settled = len(self) if count else self._settled
+        return count
+
+    def _move_up(self, count: int) -> None:
+        """The first slots go from memory."""
+        if not count:
+            return
+        kept = len(self) - count
+        for column in self.side.values():
+            move_up(column[: len(self)], count)
+            column[kept:] = 0
+        assert isinstance(self._rows, RowsInMemory)
+        self._rows.drop_first(count)
+        self._claim()
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether its rows are in blocks."""
+        return isinstance(self._rows, RowsInBlocks)
+
+    def unsave(self) -> None:
+        """Leave nothing in the store: whoever opens the table makes its rows again."""
+        self._chunks.save(self._saved, 0, 0)
+        if self._stored is not None:
+            self._stored.save(0)
+            self._stored = None
+
     def save(self, version: int) -> None:
         self._chunks.save(self._saved, len(self), version)
         if self._stored is not None:
             self._stored.save(version)
 
     def snapshot(self) -> Snapshot:
-        kept = self._chunks.snapshot() | {"settled": self._settled}
+        kept = self._chunks.snapshot() | {"settled": self._settled, "sweeps": self._sweeps}
         return kept if self._stored is None else kept | {"pages": self._stored.snapshot()}
 
     def _saved(self, slots: slice) -> dict[str, pa.Array]:
@@ -217,11 +275,9 @@ class RowTable:
 
     def _fit_side(self) -> None:
         """Make room beside all rows that there is room for."""
-        for name, column in self.side.items():
-            missing = self.capacity - len(column)
-            if missing:
-                more = np.zeros(max(missing, 0), np.int64)
-                self.side[name] = np.concatenate([column[: self.capacity], more])
+        for column in self.side.values():
+            if len(column) != self.capacity:
+                column.resize(self.capacity, refcheck=False)
 
     def _fits(self, rows: int) -> bool:
         """Whether so many of its rows could be in memory: twice as many soon will be."""

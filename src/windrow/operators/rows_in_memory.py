@@ -13,6 +13,9 @@ from windrow.operators.words import Words
 FIRST = 64
 """Slots of a new table."""
 
+PART = 8192
+"""Rows that are moved at once."""
+
 MOST_AT_ONCE = 8
 """How many times as large a table is made at once: the first rows of a batch may be the only new ones."""
 
@@ -56,16 +59,23 @@ class RowsInMemory:
     def append(self, columns: Sequence[pa.Array], rows: int) -> np.ndarray:
         """New slots for all rows, whatever is here already: such a table is never looked into by content."""
         slots = np.arange(self._used, self._used + rows)
-        capacity = self.capacity
-        while capacity < self._used + rows:
-            capacity *= 2
-        if capacity > self.capacity:
-            larger = np.empty((capacity, self._rows.shape[1]), np.int64)
-            larger[: self._used] = self._rows[: self._used]
-            self._rows = larger
+        if self._used + rows > self.capacity:
+            capacity = max(self._used + rows, self.capacity + self.capacity // 4)  # no index is made anew
+            self._rows.resize((capacity, self._rows.shape[1]), refcheck=False)  # large ones grow where they are
         self._rows[self._used : self._used + rows] = self._words.of(columns, rows)
         self._used += rows
         return slots
+
+    def drop_first(self, count: int) -> None:
+        """Let go of the first rows of a table that `append` has made; the others are numbered from 0."""
+        move_up(self._rows[: self._used], count)
+        self._used -= count
+        if self._words.nbytes:  # values that only those had go with them
+            parts = [slice(start, min(start + PART, self._used)) for start in range(0, self._used, PART)]
+            columns = [self._words.columns(self._rows[part]) for part in parts]
+            self._words = Words(self._words.types)
+            for part, values in zip(parts, columns):
+                self._rows[part] = self._words.of(values, part.stop - part.start)
 
     def find(self, columns: Sequence[pa.Array], rows: int) -> np.ndarray:
         """The slot of each row, -1 for rows that are not here."""
@@ -85,10 +95,16 @@ class RowsInMemory:
         capacity = 2 * self.capacity
         while capacity < wanted and capacity < MOST_AT_ONCE * self.capacity:
             capacity *= 2
-        more = np.zeros((capacity - self.capacity, self._rows.shape[1]), np.int64)
-        self._rows = np.concatenate([self._rows, more])
+        self._rows.resize((capacity, self._rows.shape[1]), refcheck=False)
         self._index = np.full(2 * capacity, -1, np.int32)
         _reindex(self._rows, self._index, self._used)
+
+
+def move_up(rows: np.ndarray, count: int) -> None:
+    """Put all rows but the first `count` where those were, without a copy of them all."""
+    for start in range(0, len(rows) - count, count):
+        later = rows[start + count : start + 2 * count]
+        rows[start : start + len(later)] = later
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -45,6 +45,7 @@ class SingleSteps:
         self._states = ObjectStates(codec, family, blocks, snapshot)
         self._wakes, self._ends = hasattr(self._function, "wake"), hasattr(self._function, "done")
         self._names = [column.name for column in node.returns]
+        self._known = frozenset(self._names)
         self._waiting: list[tuple[int, int]] = []
         self._line_up()
         self._since: dict[int, tuple[bytes | None, list[tuple[str, Any]]]] = {}
@@ -201,6 +202,8 @@ class SingleSteps:
 
     def _row(self, row: Any) -> tuple[Any, ...]:
         if isinstance(row, dict):
+            if not row.keys() <= self._known:
+                raise self._no_row(row)
             row = tuple(map(row.get, self._names))
         if not isinstance(row, tuple | list) or len(row) != len(self._names):
             raise self._no_row(row)

@@ -38,12 +38,12 @@ class Words:
 
     def __init__(self, types: Sequence[pa.DataType], *, by_content: bool = False) -> None:
         """With `by_content` other values are words that depend on nothing but them; they do not come back."""
-        self._types, self._by_content = tuple(types), by_content
+        self.types, self._by_content = tuple(types), by_content
         self.nbytes = 0
         """About what the values take that are numbered."""
         self._numbers: list[dict[Any, int]] = [{} for _ in types]
         self._values: list[list[Any]] = [[] for _ in types]
-        self.width = len(self._types) + max(1, -(-len(self._types) // FLAGS))
+        self.width = len(self.types) + max(1, -(-len(self.types) // FLAGS))
 
     def of(self, columns: Sequence[pa.Array], rows: int) -> np.ndarray:
         """The words of each row."""
@@ -54,17 +54,17 @@ class Words:
             number = bits.keys(column) if bits.fits(column.type) else self._numbered(i, column)
             words[:, i] = number if known is None else np.where(known, number, 0)
             if known is not None:
-                flags = words[:, len(self._types) + i // FLAGS]
+                flags = words[:, len(self.types) + i // FLAGS]
                 flags |= np.where(known, 0, np.int64(1) << (i % FLAGS))
         return words
 
     def columns(self, words: np.ndarray, first: int | None = None) -> tuple[pa.Array, ...]:
         """The rows that have these words: all their columns, or the `first` ones."""
-        return tuple(self._column(i, words) for i in range(len(self._types) if first is None else first))
+        return tuple(self._column(i, words) for i in range(len(self.types) if first is None else first))
 
     def _column(self, i: int, words: np.ndarray) -> pa.Array:
-        type = self._types[i]
-        known = (words[:, len(self._types) + i // FLAGS] >> (i % FLAGS)) & 1 == 0
+        type = self.types[i]
+        known = (words[:, len(self.types) + i // FLAGS] >> (i % FLAGS)) & 1 == 0
         if bits.fits(type):
             return bits.unkeyed(np.ascontiguousarray(words[:, i]), known, type)
         if len(self._values[i]) < len(words):  # few values for many rows: none need be sorted

@@ -88,11 +88,18 @@ class Stream:
     correct_us: int = 0
     shed_us: int | None = None
     clock: IdleClock = USUAL_CLOCK
+    tells_window: tuple[str, ...] = ()
+    """The columns that say which window an answer is of, where queries are answered within each window."""
 
     def limit_ahead(self, live: bool) -> int | None:
         """How far ahead of their batch events may be in a job that is `live`, or not; None is no limit."""
         timed = self.time is not None and self.made_of is None
         return ahead_limit(self.ahead_us, live=live) if timed else None
+
+    @property
+    def unstarred(self) -> tuple[str, ...]:
+        """Columns that may be named, though `*` does not stand for them."""
+        return tuple(name for name in self.tells_window if name in ("window_row", "level", "final", "as_of"))
 
     @property
     def timing(self) -> Timing:

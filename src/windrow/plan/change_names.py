@@ -29,6 +29,7 @@ from windrow.plan.nodes.each_grouping import EachGrouping
 from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 from windrow.plan.state_names import aggregate_text, partial_text
+from windrow.plan.window_names import window_text
 
 if TYPE_CHECKING:
     from windrow.plan.nodes.change_plan import ChangePlan
@@ -175,6 +176,7 @@ def asked_text(query: ChangePlan) -> str:
     when += f" offset {span(query.offset_us)}" if query.offset_us else ""
     when += "" if query.every_us is None else f" last every {span(query.every_us)}"
     when += f" when it begins by {query.hidden}" if query.hidden else ""
+    when += "" if query.within is None else f" within {window_text(query.within)}"
     return f"answer/{VERSIONS['answer']} {query.emit} {when} of {node_text(query.root)}"
 
 

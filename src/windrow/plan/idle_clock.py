@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from windrow.errors import SettingsError
 from windrow.language import duration_sql, parse_duration
-
-LEAST_BEAT_US = 200_000
-"""Beats are not closer to each other than this: a batch takes about as long."""
+from windrow.language.durations import LEAST_BEAT_US, short_beat
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +28,7 @@ class IdleClock:
                 "\nhint: from 0, which believes the newest event alone, to below 1, such as 0.9"
             )
         if self.beat_us is not None and self.beat_us < LEAST_BEAT_US:
-            raise SettingsError(
-                f"a beat of {self.beat_us} microseconds is too short: a batch takes about {duration_sql(LEAST_BEAT_US)}"
-                "\nhint: such as '1 second'"
-            )
+            raise SettingsError(f"{short_beat(self.beat_us)}\nhint: such as '1 second'")
 
     def __str__(self) -> str:
         told = [] if self.alpha is None else [f"alpha {self.alpha:g}"]

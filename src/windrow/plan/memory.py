@@ -44,6 +44,15 @@ def too_large(queries: Sequence[str], size: float, limit: int) -> str:
     )
 
 
+def known_too_large(query: str, what: Sequence[str], size: float, limit: int) -> str:
+    """Why a query is not started, and the way out, in one line."""
+    return (
+        f"the query {query!r} would hold at least {size_text(size)} in the memory of a shard, as its streams were"
+        f" measured, and the limit is {size_text(limit)}: the index of {' and of '.join(what)}; give shards more with"
+        " Session(memory=...) or --set memory=..., cut state into more shards, or shorten the window"
+    )
+
+
 def size_text(size: float) -> str:
     """A size as people write it.
 

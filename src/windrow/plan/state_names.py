@@ -10,13 +10,16 @@ Texts are for people (`windrow clean` shows them); keys of the state store have 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from windrow.plan.name_parts import literal, quoted, short, span, type_text
 from windrow.plan.nodes.aggregates import Aggregate, FilledPartial, Partial, SizedPartial
 from windrow.plan.nodes.clusters import ClusterPartial
+from windrow.plan.nodes.seen_partial import SeenPartial
 from windrow.plan.window_names import window_text
+from windrow.plan.windows.early_rows import closing
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.session_window import SessionWindow
 
@@ -41,6 +44,7 @@ VERSIONS = {
     SESSIONS: 1,
     ANSWER: 1,
     "count": 1,
+    "seen": 1,
     "integer_sum": 1,
     "float_sum": 1,
     "decimal_sum": 1,
@@ -103,8 +107,13 @@ def partial_text(partial: Partial) -> str:
         text += f"({typed})"
     text += f" each {span(partial.step_us)}" if isinstance(partial, FilledPartial) else ""
     text += f" size {partial.size}" if isinstance(partial, SizedPartial) else ""
+    text += f" in {_levels(partial)}" if isinstance(partial, SeenPartial) else ""
     text += " ignoring nulls" if partial.ignore_nulls else ""
     return text if partial.filter is None else f"{text} where {partial.filter}"
+
+
+def _levels(partial: SeenPartial) -> str:
+    return " and ".join(window_text(window) for window in partial.levels)
 
 
 @lru_cache(maxsize=4096)
@@ -180,8 +189,13 @@ def compared_text(query: QueryPlan) -> str:
 
 
 def followed_text(space: RowSpace, query: QueryPlan) -> str:
-    """The clusters of the last windows of a space of rows, by which those of the next ones get their numbers."""
+    """The clusters of the last windows of a space of rows, by which those of the next ones get their numbers.
+
+    Early answers, which have a space of their own, go by the same clusters as the windows that close.
+    """
     assert query.clusters is not None
+    if space.holds_points and query.window.every_us is not None:
+        space = replace(space, window=replace(closing(space.window), every_us=query.window.every_us))
     asked = "" if query.asked is None else f" as {query.asked.method}"
     return f"last clusters of {partial_text(query.clusters)}{asked} in {row_space_text(space)}"
 

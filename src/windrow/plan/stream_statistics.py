@@ -20,8 +20,9 @@ class GroupingStatistics:
 class StreamStatistics:
     """What was measured of one stream.
 
-    `rate` is events in a second of the stream's own time. `groupings` are by which rows are counted by what; `widths`
-    and `distinct` by expression: the bytes of a value, and how many values were different in samples of each batch.
+    `rate` is events in a second of the stream's own time; None as long as all that came is of one second. `groupings`
+    are by which rows are counted by what; `widths`, `distinct` and `shares` by expression: the bytes of a value, how
+    many values were different in samples of each batch, and of which share of the events it is not NULL, or true.
     `disorder_us` is how far behind a later event of its batch one was, at most, and `late` the share of events that no
     window took; `delay` is how long events waited for their results, in seconds.
     """
@@ -34,6 +35,7 @@ class StreamStatistics:
     disorder_us: int = 0
     late: float = 0.0
     delay: Mapping[str, float] | None = None
+    shares: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values, such as JSON takes."""
@@ -47,17 +49,18 @@ class StreamStatistics:
 
     def over(self, before: StreamStatistics) -> StreamStatistics:
         """These, and what was known `before` of all that has not been measured since."""
-        if self.rate is None:
+        if not self.events:
             return before
         return StreamStatistics(
             self.events,
-            self.rate,
+            before.rate if self.rate is None else self.rate,
             {**before.groupings, **self.groupings},
             {**before.widths, **self.widths},
             {**before.distinct, **self.distinct},
             self.disorder_us,
             self.late,
             self.delay or before.delay,
+            {**before.shares, **self.shares},
         )
 
     def lines(self) -> list[str]:
@@ -70,11 +73,12 @@ class StreamStatistics:
         ticks by symbol: 40 groups, 11.2 in a pane, of 50 % of the events
         price: 8 bytes, about 700 values in samples
         """
-        if self.rate is None:
+        if not self.events:
             return []
         delay = "" if self.delay is None else f", delay {self.delay['p50']} s (p99 {self.delay['p99']} s)"
         behind = f"up to {self.disorder_us / 1e6:g} s out of order, {100 * self.late:.2g} % late{delay}"
-        lines = [f"{self.rate:,.4g} events a second, {behind}"]
+        often = "" if self.rate is None else f"{self.rate:,.4g} events a second"
+        lines = [f"{often or f'{self.events:,} events, too close together for a rate'}, {behind}"]
         for name, own in self.groupings.items():
             groups = f"{own.groups:,.0f} groups, {own.groups_a_pane:,.4g} in a pane"
             lines.append(f"{name}: {groups}, of {100 * own.share:.3g} % of the events")

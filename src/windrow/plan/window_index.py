@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow.errors import QueryError, SettingsError
 from windrow.indexes.facts import TIME, IndexFacts, is_orderable
-from windrow.language import CreateIndex, Query, duration_sql, expression_sql, identifier_sql, parse_query
+from windrow.language import CreateIndex, Query, duration_sql, expression_sql, identifier_sql, parse_query, span_of
 from windrow.language.spelling import closest
 from windrow.language.statements import IndexedColumn
 from windrow.plan.catalog import Catalog, Stream
@@ -54,9 +54,6 @@ def bind_index(index: CreateIndex, catalog: Catalog, columns_of: ColumnsOf) -> B
         stream = _branch(index, columns_of)
     if stream is None:
         raise _error(index, f"unknown stream {index.stream!r}", index.stream_span, _way_out(index.stream, catalog))
-    if stream.made_of is not None:
-        message = f"{index.stream!r} is made of the answers of a query, and an index is over events"
-        raise _error(index, message, index.stream_span, "index the stream that it is made of")
     if index.slide_us > index.range_us:
         raise _error(index, "a pane cannot be longer than the window", index.name_span, "RANGE is a multiple of SLIDE")
     fields = [_field(index, column, stream) for column in (*index.keys, *index.include)]
@@ -77,6 +74,14 @@ def _branch(index: CreateIndex, columns_of: ColumnsOf) -> Stream:
         way_out = "a view whose rows are events of a stream can have an index"
         raise _error(index, f"{index.stream!r} has no index: {error.message}", index.stream_span, way_out) from None
     return Stream(index.stream, pa.schema(list(told)[2:]), None)
+
+
+def where_written(index: CreateIndex, error: QueryError) -> SettingsError | QueryError:
+    """What is wrong with the query of an index, to be underlined where the index is written."""
+    own = index.name_span if index.distribute is None else span_of(index.distribute) or index.name_span
+    if index.text:
+        return type(error)(error.message, text=index.text, at=own[0], end=own[1], hint=error.hint)
+    return SettingsError(error.message if error.hint is None else f"{error.message}\nhint: {error.hint}")
 
 
 def rows_of(stream: str) -> Query:

@@ -11,6 +11,7 @@ group_slots    The groups of a space: which slot each has, and when it may go
 keys           Group keys as columns: equal keys get equal codes, whatever their number and types
 late           Which events are late, to be counted and rejected; each space leaves out of its windows what is late for
                them
+number_hash    CRC-32 of the decimal texts of whole numbers, as of texts that were written out first
 outcome        What a batch gave
 payload        What travels from the map tasks to the shards
 premerge       Summaries of a batch merged on their way, so that no shard gets those of all map tasks

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.query_plan import DUE
 from windrow.plan.nodes.stage import AnyQuery, Feed
 from windrow.runtime.answers.finish import finish_part
 from windrow.runtime.contracts import Joins
@@ -43,9 +44,10 @@ def event_times(rows: pa.Table, query: AnyQuery) -> pa.ChunkedArray:
     """When answers happen, in microseconds: just before their window ends, as Spark's `window_time` has it.
 
     So the minute from 0 to 60 holds the seconds that end at 1 to 60. Where rows are counted, a window ends with its
-    last row, and is answered when the clock has passed it. Rows that only come have times of their own.
+    last row, and is answered when the clock has passed it. Rows that only come have times of their own, and a window
+    that still fills is told as of an instant.
     """
+    ends = pc.cast(rows[query.told_at], pa.int64())
     if isinstance(query, ChangePlan) and query.emit != SNAPSHOT:
-        return pc.cast(rows["time"], pa.int64())
-    ends = pc.cast(rows["window_end"], pa.int64())
-    return ends if query.ends_with_row else pc.subtract(ends, 1)
+        return ends
+    return ends if query.ends_with_row and query.told_at != DUE else pc.subtract(ends, 1)

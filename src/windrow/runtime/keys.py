@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _SEPARATOR, _ESCAPE = "\x1f", "\\"
+_MISSING = _ESCAPE + "N"
 
 
 def canonical(column: pa.Array) -> pa.Array:
@@ -120,9 +121,31 @@ def spread(columns: Sequence[pa.Array], parts: int) -> np.ndarray:
     >>> spread([pa.array([0.0, -0.0, None, 1.5])], 4).tolist()
     [1, 1, 0, 2]
     """
+    if _are_numbers(columns):  # no text need be made of them
+        from windrow.runtime.number_hash import hashes_of_numbers  # loads Numba, which who only reads a script lacks
+
+        found = hashes_of_numbers(columns, _SEPARATOR.encode(), _MISSING.encode())
+        numbers: np.ndarray = found % parts
+        return numbers
     texts = pc.binary_join_element_wise(*(_as_text(canonical(column)) for column in columns), _SEPARATOR)
     codes = map(crc32, texts.cast(pa.binary()).to_pylist())
     return np.fromiter(codes, np.int64, len(texts)) % parts
+
+
+def spread_rows(columns: Sequence[pa.Array], rows: int, parts: int) -> np.ndarray:
+    """The same of rows whose keys may come again: what takes its time is done once for each key."""
+    if _are_numbers(columns):
+        return spread(columns, parts)
+    owners, groups = encode_keys(columns, rows)
+    places: np.ndarray = spread(groups, parts)[owners]
+    return places
+
+
+def _are_numbers(columns: Sequence[pa.Array]) -> bool:
+    """Whether all columns are whole numbers of at most 64 bits, or instants."""
+    return bool(columns) and all(
+        pa.types.is_signed_integer(column.type) or pa.types.is_timestamp(column.type) for column in columns
+    )
 
 
 def _as_text(column: pa.Array) -> pa.Array:
@@ -136,7 +159,7 @@ def _as_text(column: pa.Array) -> pa.Array:
     else:
         texts = pc.cast(column, pa.string())
     escaped = pc.replace_substring(texts, _ESCAPE, _ESCAPE * 2)
-    return pc.fill_null(pc.replace_substring(escaped, _SEPARATOR, _ESCAPE + "s"), _ESCAPE + "N")
+    return pc.fill_null(pc.replace_substring(escaped, _SEPARATOR, _ESCAPE + "s"), _MISSING)
 
 
 def _is_bytes(type: pa.DataType) -> bool:

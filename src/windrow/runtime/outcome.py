@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,11 @@ _SPREAD = np.int64(-7046029254386353131)
 
 def _no_clock() -> int:
     return 0
+
+
+@lru_cache(maxsize=1 << 16)
+def _seed(place: str) -> int:
+    return int.from_bytes(hashlib.sha256(place.encode()).digest()[:8], "little", signed=True)
 
 
 @dataclass(slots=True)
@@ -82,10 +88,17 @@ class Outcome:
 
     def answer(self, place: str, ends: np.ndarray) -> None:
         """Count windows of one kind, called `place` in all shards, by their ends: a run of equal ones is one window."""
-        first = ends[np.append(True, ends[1:] != ends[:-1])] if len(ends) else ends
-        seed = int.from_bytes(hashlib.sha256(place.encode()).digest()[:8], "little", signed=True)
-        with np.errstate(over="ignore"):
-            self.shared.append(first.astype(np.int64) * _SPREAD + np.int64(seed))
+        self.answer_each([place], [len(ends)], ends)
+
+    def answer_each(self, places: Sequence[str], rows: Sequence[int] | np.ndarray, ends: np.ndarray) -> None:
+        """The same of several kinds, which have so many `rows` of `ends` each, one after the other."""
+        counts = np.asarray(rows, np.int64)
+        first = np.ones(len(ends), bool)
+        first[1:] = ends[1:] != ends[:-1]
+        begins = np.cumsum(counts) - counts
+        first[begins[counts > 0]] = True
+        seeds = np.repeat(np.array([_seed(place) for place in places], np.int64), counts)[first]
+        self.shared.append(ends[first].astype(np.int64) * _SPREAD + seeds)
 
     def spend(self, queries: Sequence[str], began: int) -> None:
         """Note the time since `began` as that of some queries, of which each has an equal part."""

@@ -47,7 +47,8 @@ class Shard:
         self._blocks = WorkingSet(self._home, self.plan.memory_bytes, eviction)
         self.version: int = kept["version"]
         self._rewinds: int = kept.get("rewinds", 0)
-        known: dict[str, StreamState] = older.streams if older is not None and older._rewinds == self._rewinds else {}
+        older = older if older is not None and older._rewinds == self._rewinds else None
+        known: dict[str, StreamState] = {} if older is None else older.streams
         streams = kept.get("streams", {})
         self.streams: dict[str, StreamState] = {}
         for plan in self.plan.streams:
@@ -60,7 +61,9 @@ class Shard:
         answering += self.plan.changing
         self._made_of = [query for query in answering if query.name.startswith("#")]
         self._fed_here = {feed.stream.stream: feed for feed in self.plan.feeds if feed.here}
-        self._pipelines = Pipelines(self.plan, self._blocks, kept.get("pipelines", {}), self.version)
+        told = kept.get("pipelines", {})
+        ran = None if older is None else older._pipelines
+        self._pipelines: Pipelines = Pipelines(self.plan, self._blocks, told, self.version, ran)
 
     def process(
         self, payloads: Sequence[Payload], joins: Joins | None = None, now: Callable[[], int] | None = None

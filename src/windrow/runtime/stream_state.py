@@ -92,7 +92,7 @@ class StreamState:
         told_since: dict[str, int | None] = kept.get("told_since", {})
         correcting = [query.answer_name for query in plan.queries if plan.correct_us]
         self._told_since = {name: told_since.get(name, self.clock) for name in correcting}
-        self._asking = {space: [query.name for query in plan.queries_of(space)] for space in plan.spaces}
+        self._asking = [[query.name for query in plan.queries_of(space)] for space in plan.spaces]  # in order of these
         self._cuts = plan.cuts
 
     def advance(self, payloads: Sequence[Payload]) -> None:
@@ -127,7 +127,7 @@ class StreamState:
             self._count(payload, closed if self.spaces else None, answered, outcome)
         newest = self.newest if flush else None
         until = self.clock
-        for space, state in self.spaces.items():
+        for (space, state), asking in zip(self.spaces.items(), self._asking):
             began = outcome.now()
             own = [decode(payload.body) for payload in payloads if payload.name in state.reads]
             outcome.weight.add(space, own)
@@ -156,8 +156,9 @@ class StreamState:
                     self._told.release(space, freed)
                 if newest is not None:
                     until = last if until is None else max(until, last)
-            outcome.spend(self._asking[space], began)
+            outcome.spend(asking, began)
         self._told.row_levels(outcome)
+        self._told.clusters_in_turn(outcome)
         if reached is not None:
             self._told.changes(reached, newest, outcome)
         self.clock = until
@@ -221,10 +222,10 @@ class StreamState:
         """
         return [
             (
-                self._asking[space],
+                asking,
                 state.bytes_held + self._told.nbytes(space) + (more if space == wanting else 0),
             )
-            for space, state in self.spaces.items()
+            for (space, state), asking in zip(self.spaces.items(), self._asking)
         ]
 
     def _answered(self, before: int | None, settled_to: int | None) -> list[Answered]:

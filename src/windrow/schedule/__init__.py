@@ -3,6 +3,8 @@
 A schedule is given queries, each with a slide, and says which of them are due at each instant. `schedule_for` in
 `choose` picks the fastest for a set of slides.
 
+batch_costs     What the batches of a stream cost: a fixed part, and parts by the rows that are read and those that are
+                taken
 calendar        A calendar: each group stands at the instant at which it is due next, and only those that are due are
                 touched
 checks          Checks of every query, or of every group, at every instant: the definition, and what the others are
@@ -20,7 +22,8 @@ members         The columns in which groups and their queries lie, and the compi
 optimize_graph  Add dummy nodes to a sliding graph where they save more tests than they cost
 progression     The instants at which a slide is due, as a set
 schedule        Who slides now: one small interface, several ways
-shares          Which share of a stream's rows the next batch takes, by how far the last one was behind
+shares          Which share of a stream's rows the next batch takes, by how far the last one was behind and what halving
+                gains
 slide_groups    Queries with equal slides, kept together: what is due for one of them is due for all
 table           A hash table that finds numbers by their keys, where the keys lie in columns: compiled, and 4 bytes a
                 slot

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd
 
-from windrow.plan.idle_clock import LEAST_BEAT_US as LEAST_US
+from windrow.language.durations import LEAST_BEAT_US as LEAST_US
 from windrow.plan.timing import Timing
 
 EXPIRY_US = 500_000

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from windrow.current.answers import Answers
+from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.windows.row_window import CountWindow
@@ -84,7 +85,7 @@ def _newest(answers: Answers, name: str) -> dict[str, Any] | None:
 
 def window_of(plan: AnyQuery) -> dict[str, Any]:
     """A window in numbers to draw: seconds, or rows."""
-    if not isinstance(plan, QueryPlan):
+    if isinstance(plan, ChangePlan) and plan.within is None:
         return {
             "kind": "changes",
             "range": plan.range_us / 1e6 or None,
@@ -92,7 +93,8 @@ def window_of(plan: AnyQuery) -> dict[str, Any]:
             "offset": plan.offset_us / 1e6,
             "emit": plan.emit,
         }
-    window = plan.window
+    window = plan.window if isinstance(plan, QueryPlan) else plan.within
+    assert window is not None
     if isinstance(window, CountWindow):
         slide = window.slide_rows if window.slide_us is None else window.slide_us / 1e6
         return {"kind": "rows", "range": window.rows, "slide": slide, "offset": 0, "emit": plan.emit}

@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from windrow.clustering import KnownClusterings
 from windrow.compile.compile import Compiler, Wishes
 from windrow.compile.explain import explain_plans
-from windrow.compile.keep_rows import Figures, Keeping
+from windrow.compile.figures import Figures, figures_for
+from windrow.compile.keep_rows import Keeping
 from windrow.compile.read_choose import read_choose
 from windrow.current.html import Explained, html_table
 from windrow.errors import SettingsError
@@ -41,6 +42,7 @@ from windrow.spark.job.hangs import TASK_TIMEOUT
 from windrow.spark.job.job import Job
 from windrow.spark.job.job_life import remove_checkpoint
 from windrow.spark.job.recovery import ISOLATE, RESTARTS, Recovery
+from windrow.spark.job.statistics import known_in
 from windrow.spark.job.stream_run import Trigger
 from windrow.spark.packages import with_packages
 from windrow.spark.settings import apply_settings, local_spark
@@ -212,18 +214,26 @@ class Session(SessionStreams, SessionPlugins):
             self._job.remove_at_end()
         return self._job
 
-    def check(self) -> None:
-        """Refuse what shows only where all registered queries are put together, such as a shard that there is not."""
-        self._compiler.check(self._queries)
+    def check(self, checkpoint: str | None = None) -> None:
+        """Refuse what shows only where all registered queries are put together, such as a shard that there is not.
 
-    def explain(self, text: str | None = None, *, sinks: Mapping[str, Sink] | None = None) -> str:
+        By what the statistics of a `checkpoint` tell of its streams, what has no room in memory is refused, too.
+        """
+        kept, figures = self._known_in(checkpoint)
+        self._compiler.check(self._queries, figures, kept)
+
+    def explain(
+        self, text: str | None = None, *, sinks: Mapping[str, Sink] | None = None, checkpoint: str | None = None
+    ) -> str:
         """What runs for a query, or for all registered ones, and why it was chosen.
 
-        With `sinks`, as for `start`, it also tells how the rows of each get there.
+        With `sinks`, as for `start`, it also tells how the rows of each get there. With a `checkpoint` it goes by its
+        shards and by what was measured there, else by what the job that was started last has measured.
         """
         queries = self._queries if text is None else {"query": self.plan("query", text)}
-        plans = list(self._compiler.compile_all(queries, self._measured()).values())
-        told = self.explain_runs(plans)
+        kept, figures = self._known_in(checkpoint)
+        plans = list(self._compiler.compile_all(queries, figures).values())
+        told = self._explained(plans, figures, kept)
         places = {name: sink.shown for name, sink in (sinks or {}).items()}
 
         def draw() -> str:
@@ -237,9 +247,18 @@ class Session(SessionStreams, SessionPlugins):
 
     def explain_runs(self, plans: Sequence[StagePlan]) -> str:
         """What runs, and why it was chosen, of plans that there are."""
+        return self._explained(plans, self._measured(), self.shards)
+
+    def _explained(self, plans: Sequence[StagePlan], figures: Mapping[str, Figures], shards: int) -> str:
         ways = {stream: way for plan in plans for stream, way in ways_of(self._sources, plan).items()}
         keeping = self._compiler.wishes.keeping
-        return explain_plans(plans, self.shards, keeping, self._measured(), ways, schedule_costs)
+        return explain_plans(plans, shards, keeping, figures, ways, schedule_costs)
+
+    def _known_in(self, checkpoint: str | None) -> tuple[int, dict[str, Figures]]:
+        """The shards of a checkpoint, and what it knows of the streams; without one, those of this session."""
+        if checkpoint is None:
+            return self.shards, self._measured()
+        return known_in(spark_place(self.spark, checkpoint))
 
     def plan(self, name: str, text: str | Query, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""
@@ -253,5 +272,5 @@ class Session(SessionStreams, SessionPlugins):
         self, queries: Sequence[AnyQuery], *, keeps_rejected: bool = False, live: bool = False
     ) -> StagePlan:
         """What runs over one scan of the streams that all `queries` read; `live` is a job that goes on by itself."""
-        figures = self._measured().get(queries[0].run, Figures())
+        figures = figures_for(queries[0], self._measured())
         return self._compiler.compile_scan(queries, keeps_rejected=keeps_rejected, live=live, figures=figures)

@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from windrow.compile.compile import Compiler
+from windrow.compile.figures import Figures, figures_for, figures_of
 from windrow.compile.join_runs import join_runs
-from windrow.compile.keep_rows import Figures
 from windrow.compile.round_slide import with_slide
 from windrow.control import obey
 from windrow.current.answers import Answers
@@ -42,7 +42,7 @@ from windrow.spark.job.recovery import Recovery
 from windrow.spark.job.refresh_tables import Refresher
 from windrow.spark.job.runs import Runs
 from windrow.spark.job.runs_there import runs_there
-from windrow.spark.job.statistics import figures_of, kept_statistics
+from windrow.spark.job.statistics import kept_statistics
 from windrow.spark.job.status_note import StatusNote
 from windrow.spark.job.stream_drift import columns_of_streams, note_streams, noted_streams, stream_drift
 from windrow.spark.job.stream_run import Trigger, is_live
@@ -142,9 +142,7 @@ class Start:
         names = differing(before, asked, edits)
         runs = dict.fromkeys(query.run for query in queries.values()) if names else {}
         together = {run: [query for query in queries.values() if query.run == run] for run in runs}
-        plans = [
-            self.compiler.compile_scan(each, figures=figures.get(run, Figures())) for run, each in together.items()
-        ]
+        plans = [self.compiler.compile_scan(each, figures=figures_for(each[0], figures)) for each in together.values()]
         firsts = first_windows(self.spark, checkpoint, plans, names)
         return drift(str(checkpoint), before, asked, edits, firsts)
 

@@ -1,5 +1,7 @@
 """Blocks: where state lies, in memory, in files and in Spark's state store, under one limit.
 
+block_places  Where the blocks of a file lie: a few numbers for each in tables, since windows on disk have millions of
+              blocks
 blocks        Where window state lives: numbered blocks in named families
 chunks        Columns with one element a slot, stored in chunks of neighbouring slots
 columns       Columns to bytes and back: Arrow's stream format, compressed

@@ -37,11 +37,13 @@ class SlotChunks:
         """What it has read and written it `keeps` for a later view of the same, unless there is none."""
         self._family, self._store, self._keeps = family, blocks, keeps
         self._versions: list[int] = list(snapshot["versions"]) if snapshot else []
+        self._first: int = snapshot.get("first", 0) if snapshot else 0
+        self._dropped: list[int] = []
         self._held: dict[int, tuple[int, bytes]] = {}
         self._touched: set[int] = set()
 
     def snapshot(self) -> Snapshot:
-        return {"versions": list(self._versions)}
+        return {"versions": list(self._versions)} | ({"first": self._first} if self._first else {})
 
     @property
     def nbytes(self) -> int:
@@ -61,20 +63,35 @@ class SlotChunks:
             marks[slots // CHUNK] = True
             self._touched.update(np.flatnonzero(marks).tolist())
 
+    def drop_first(self, slots: int) -> int:
+        """Let go of the whole chunks among the first `slots`; how many slots went. The others are numbered from 0."""
+        count = slots // CHUNK
+        self._dropped += range(self._first, self._first + min(count, len(self._versions)))
+        self._first += count
+        del self._versions[:count]
+        self._touched = {number - count for number in self._touched if number >= count}
+        return count * CHUNK
+
+    def dropped_since(self, older: SlotChunks) -> int:
+        """How many slots an `older` view has before the first that is left."""
+        return (self._first - older._first) * CHUNK
+
     def save(self, columns: Callable[[slice], dict[str, pa.Array]], width: int, version: int) -> None:
         """Write the touched chunks of `width` slots, whose columns `columns` gives."""
         count = -(-width // CHUNK)
-        for number in range(count, len(self._versions)):
-            self._store.delete(self._family, number)
-            self._held.pop(number, None)
+        gone = range(self._first + count, self._first + len(self._versions))
+        for place in (*self._dropped, *gone):
+            self._store.delete(self._family, place)
+            self._held.pop(place, None)
+        self._dropped.clear()
         for number in range(count):
             if number in self._touched or number >= len(self._versions):
                 slots = slice(number * CHUNK, min((number + 1) * CHUNK, width))
                 chunk = {ROWS: pa.nulls(slots.stop - slots.start)} | columns(slots)
                 block = encode(chunk)
-                self._store.write(self._family, number, block)
+                self._store.write(self._family, self._first + number, block)
                 if self._keeps:
-                    self._held[number] = (version, block)
+                    self._held[self._first + number] = (version, block)
                 self._versions[number : number + 1] = [version]
         del self._versions[count:]
         self._touched.clear()
@@ -85,10 +102,19 @@ class SlotChunks:
 
     def each(self) -> Iterator[pa.RecordBatch]:
         """The same, one after the other."""
+        for _, batch in self.changed_since(None):
+            yield batch
+
+    def changed_since(self, older: SlotChunks | None) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The chunks that an `older` view has not, or has otherwise, each with its first slot."""
+        known = [] if older is None else older._versions[self._first - older._first :]
         for number, version in enumerate(self._versions):
-            held = self._held.get(number)
+            if number < len(known) and known[number] == version:
+                continue
+            place = self._first + number
+            held = self._held.get(place)
             if held is None or held[0] != version:
-                held = (version, self._store.read(self._family, number))
+                held = (version, self._store.read(self._family, place))
                 if self._keeps:
-                    self._held[number] = held
-            yield decode(held[1])
+                    self._held[place] = held
+            yield number * CHUNK, decode(held[1])

@@ -6,30 +6,17 @@ import errno
 import json
 import os
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from xxhash import xxh3_64_intdigest as checksum
 
 from windrow.errors import StorageError
+from windrow.storage.block_places import BlockPlace, BlockPlaces, Runs, runs_of, slots_in
 
 SLOT_BYTES = 17 * 1024
 """The file is cut into slots of this size; a block takes as many as it needs, wherever they are free. Four of them hold
 64 KB of rows with what is said about their columns."""
-
-
-Runs = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a block lies, in runs of neighbouring slots, each the first and how many, and how it is known again."""
-
-    runs: Runs
-    length: int
-    checksum: int
 
 
 class FileBlocks:
@@ -53,7 +40,7 @@ class FileBlocks:
 
     def __init__(self, path: Path | str, slot_bytes: int = SLOT_BYTES, *, recoverable: bool = False) -> None:
         self.path, self._slot_bytes, self._recoverable = Path(path), slot_bytes, recoverable
-        self._places: dict[tuple[str, int], _Place] = {}
+        self._places = BlockPlaces()
         self._free: deque[tuple[int, int]] = deque()
         self._released: list[tuple[int, int]] = []
         self._slots = 0
@@ -63,8 +50,8 @@ class FileBlocks:
         except OSError as error:
             raise StorageError(f"{self.path} cannot be opened for blocks: {error.strerror}") from error
         for family, number, slots, length, known_sum in known or ():
-            self._places[family, number] = _Place(_runs(slots), length, known_sum)
-        for first, count in sorted(run for place in self._places.values() for run in place.runs):
+            self._places[family, number] = BlockPlace(runs_of(slots), length, known_sum)
+        for first, count in sorted(run for _, place in self._places.items() for run in place.runs):
             if first > self._slots:
                 self._free.append((self._slots, first - self._slots))
             self._slots = first + count
@@ -96,20 +83,21 @@ class FileBlocks:
             self._slots = end
             raise
         self.delete(family, number)
-        self._places[family, number] = _Place(runs, len(block), checksum(block))
+        self._places[family, number] = BlockPlace(runs, len(block), checksum(block))
 
     def delete(self, family: str, number: int) -> None:
-        place = self._places.pop((family, number), None)
+        place = self._places.pop((family, number))
         if place is not None:
             (self._released if self._recoverable else self._free).extend(place.runs)
 
     def delete_all(self, prefix: str) -> None:
-        for family, number in [address for address in self._places if address[0].startswith(prefix)]:
+        for family, number in list(self._places.of(prefix)):
             self.delete(family, number)
 
     def commit(self) -> None:
         """From now on a crash leads back to the blocks as they are now."""
-        rows = [[*address, _slots(place.runs), place.length, place.checksum] for address, place in self._places.items()]
+        told = self._places.items()
+        rows = [[*address, slots_in(place.runs), place.length, place.checksum] for address, place in told]
         text = json.dumps([self._slot_bytes, rows])
         waiting = self._index_path.with_suffix(".new")
         try:
@@ -194,27 +182,3 @@ class FileBlocks:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return StorageError(f"{self.path}: the disk is full, {what}: free some space, or name another folder")
         return StorageError(f"{self.path}: {what}: {error.strerror}")
-
-
-def _runs(slots: Sequence[int]) -> Runs:
-    """Neighbouring slots together: the first and how many.
-
-    >>> _runs((4, 5, 6, 1, 9, 10))
-    ((4, 3), (1, 1), (9, 2))
-    """
-    runs: list[tuple[int, int]] = []
-    for slot in slots:
-        if runs and slot == sum(runs[-1]):
-            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
-        else:
-            runs.append((slot, 1))
-    return tuple(runs)
-
-
-def _slots(runs: Runs) -> list[int]:
-    """Each slot of some runs.
-
-    >>> _slots(((4, 3), (1, 1)))
-    [4, 5, 6, 1]
-    """
-    return [slot for first, count in runs for slot in range(first, first + count)]

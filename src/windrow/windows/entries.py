@@ -12,6 +12,7 @@ from windrow.kernels import Fields, Kernel, concat, from_arrow, identity, to_arr
 from windrow.kernels.columns import frozen
 from windrow.kernels.count import Count
 from windrow.kernels.footprint import bytes_of, sizes_of
+from windrow.kernels.seen import Seen
 from windrow.storage.columns import decode, encode
 from windrow.windows.seen_items import as_bitmaps, from_bitmaps, is_bitmaps
 
@@ -151,9 +152,10 @@ class EntryCodec:
 
     def encode(self, value: Entries) -> bytes:
         bitmaps = None
-        if all(type(kernel) is Count for kernel in self.kernels.values()):
+        if all(isinstance(kernel, Count) for kernel in self.kernels.values()):
             counts = {name: partial["n"] for name, partial in zip(self.kernels, value.partials)}
-            bitmaps = as_bitmaps(value.panes, value.slots, counts)
+            seen = {name: counts.pop(name) > 0 for name, kernel in self.kernels.items() if isinstance(kernel, Seen)}
+            bitmaps = as_bitmaps(value.panes, value.slots, counts, seen)
         return encode(to_columns(self.kernels, value)) if bitmaps is None else bitmaps
 
     def decode(self, block: bytes) -> Entries:

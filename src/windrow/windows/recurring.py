@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pyarrow as pa
 
-from windrow.errors import SettingsError
 from windrow.kernels import Fields
 from windrow.plan.windows.levels import Levels
+from windrow.plan.windows.own_granules import own_granules
 from windrow.storage.columns import decode, encode
 from windrow.windows.stairs import Stairs
 
-MOST_GRANULES = 64
 _ONE = np.uint64(1)
 
 
@@ -77,6 +74,13 @@ class RecurringItems:
             found &= words != 0
         return np.flatnonzero(found)
 
+    def stretches(self, level: int) -> np.ndarray:
+        """For each slot, in how many levels' own stretches the item was seen, up to `level`."""
+        found = np.zeros(self.width, np.int64)
+        for words in self._cores[: level + 1]:
+            found += words != 0
+        return found
+
     def release(self, slots: np.ndarray) -> None:
         """The items in `slots` are given up; the slots will be given to others."""
         for words in (*self._cores, *self._buffers):
@@ -106,31 +110,6 @@ class RecurringItems:
         if more > 0:
             self._cores = [np.concatenate([words, np.zeros(more, np.uint64)]) for words in self._cores]
             self._buffers = [np.concatenate([words, np.zeros(more, np.uint64)]) for words in self._buffers]
-
-
-def own_granules(levels: Levels) -> list[int]:
-    """How many granules each level holds alone; levels whose own stretches are not made of whole granules are refused.
-
-    >>> own_granules(Levels.of([(4, 1), (8, 2), (16, 4)]))
-    [4, 2, 2]
-    """
-    if not levels.divide:
-        raise SettingsError("recurring items need slides that are multiples of each other")
-    counts = [levels.reach(0) // levels.windows[0].slide_us]
-    for level, (finer, coarser) in enumerate(pairwise(levels.windows), start=1):
-        if levels.reach(level - 1) % coarser.slide_us:
-            raise SettingsError(
-                f"recurring items need ranges that are multiples of the next slide, and level {level - 1} reaches back"
-                f" {levels.reach(level - 1)}, which is no multiple of {coarser.slide_us}"
-            )
-        counts.append((levels.reach(level) - levels.reach(level - 1)) // coarser.slide_us)
-        if coarser.slide_us // finer.slide_us > MOST_GRANULES:
-            raise SettingsError(
-                f"the slide of level {level} is more than {MOST_GRANULES} times that of the level below"
-            )
-    if max(counts) > MOST_GRANULES:
-        raise SettingsError(f"bitmaps have {MOST_GRANULES} granules a level, and {max(counts)} are needed")
-    return counts
 
 
 def counts_by_level(stairs: Stairs, level: int, width: int, member: int = 0) -> np.ndarray:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.storage.columns import encode
 
 PANES = "panes"
+FLAGS = ".seen"
 FEW = 64
 """So few counts take less as columns."""
 
@@ -17,10 +18,13 @@ SPARSE_BYTES = 4
 """Where bitmaps take more than so many bytes for each count, groups are written one by one."""
 
 
-def as_bitmaps(panes: np.ndarray, slots: np.ndarray, counts: dict[str, np.ndarray]) -> bytes | None:
+def as_bitmaps(
+    panes: np.ndarray, slots: np.ndarray, counts: dict[str, np.ndarray], flags: dict[str, np.ndarray] | None = None
+) -> bytes | None:
     """The counts of groups in panes as a block: what RECURRING looks at (Patroumpas and Sellis 2010, section IV-C).
 
-    None where that would be no smaller: where there are few, or few of the groups are in each pane, or in no order.
+    Of `flags` there is whether each is set, a bit an entry, and nothing where all are. None where that would be no
+    smaller: where there are few, or few of the groups are in each pane, or in no order.
 
     >>> from windrow.storage.columns import decode
     >>> block = as_bitmaps(np.repeat([5, 7], 40), np.tile(np.arange(40), 2), {"count": np.arange(80) * 9})
@@ -42,7 +46,9 @@ def as_bitmaps(panes: np.ndarray, slots: np.ndarray, counts: dict[str, np.ndarra
     seen[places] = True
     bits = np.packbits(seen.reshape(len(known), width), axis=1)
     columns = {PANES: _one(known), "slots": _one(np.array([first, width])), "seen": _one(bits.ravel())}
-    return encode(columns | {f"{name}.n": _one(_narrow(n)) for name, n in counts.items()})
+    columns |= {f"{name}.n": _one(_narrow(n)) for name, n in counts.items()}
+    set_ones = {name: np.packbits(own[:0] if own.all() else own) for name, own in (flags or {}).items()}
+    return encode(columns | {f"{name}{FLAGS}": _one(own) for name, own in set_ones.items()})
 
 
 def is_bitmaps(batch: pa.RecordBatch) -> bool:
@@ -57,6 +63,11 @@ def from_bitmaps(batch: pa.RecordBatch) -> pa.RecordBatch:
     panes, slots = np.nonzero(seen)
     columns = {"pane": pa.array(known[panes]), "slot": pa.array(slots + first)}
     for name in batch.schema.names[3:]:
+        if name.endswith(FLAGS):
+            packed = _values(batch, name)
+            own = np.unpackbits(packed, count=len(panes)) if len(packed) else np.ones(len(panes), np.uint8)
+            columns[name.removesuffix(FLAGS) + ".n"] = pa.array(own.astype(np.int64))
+            continue
         columns[name] = pa.array(_values(batch, name).astype(np.int64))
     return pa.record_batch(list(columns.values()), names=list(columns))
 

@@ -6,8 +6,18 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlglot import TokenType, exp
 
-from windrow.language.nodes import CLUSTER, EMIT, EMIT_MODES, QUERY_WINDOW, ClusterClause, Emit, QueryWindow
-from windrow.language.parsing.stream_functions import StreamFunctionParser
+from windrow.language.nodes import (
+    CLUSTER,
+    EMIT,
+    EMIT_MODES,
+    OTHERS_WINDOW,
+    QUERY_WINDOW,
+    ClusterClause,
+    Emit,
+    QueryWindow,
+)
+from windrow.language.parsing.ksql_clauses import KsqlParser
+from windrow.language.parsing.named_windows import NAMED_WINDOWS, replace_named_windows
 from windrow.language.spans import remember_span
 
 # They begin or continue a clause, so a name behind a stream or an expression is none of them without AS before it.
@@ -19,18 +29,22 @@ METHOD_WORDS = ("USING", "ALGORITHM")
 CLUSTER_NAME = "cid"
 """What a cluster is called where a query does not say."""
 
+_PATTERNS = (
+    "[PARTITION BY k FROM a > 1 UNTIL a < 1], LAG(a) OVER (...), or a function that remembers (stream functions)"
+)
+
 T = TypeVar("T")
 
 
-class QueryParser(StreamFunctionParser):
+class QueryParser(KsqlParser):
     """Reads SELECT with everything that the language adds to it, and nothing but queries where one is expected."""
 
     STATEMENT_PARSERS: ClassVar[Any] = {}  # sqlglot's table of statements: within a query there are none
     NO_PAREN_IF_COMMANDS = False
-    SET_OP_MODIFIERS = (StreamFunctionParser.SET_OP_MODIFIERS - {CLUSTER}) | {QUERY_WINDOW, EMIT}
+    SET_OP_MODIFIERS = (KsqlParser.SET_OP_MODIFIERS - {CLUSTER}) | {QUERY_WINDOW, EMIT}
     QUERY_MODIFIER_PARSERS: ClassVar[Any] = {
-        **StreamFunctionParser.QUERY_MODIFIER_PARSERS,
-        TokenType.WINDOW: lambda self: (QUERY_WINDOW, self._parse_query_window()),
+        **KsqlParser.QUERY_MODIFIER_PARSERS,
+        TokenType.WINDOW: lambda self: self._parse_clause_of_window(),
         TokenType.DISTRIBUTE_BY: lambda self: ("distribute", self._parse_distribute_clause()),
         TokenType.CLUSTER_BY: lambda self: (CLUSTER, self._parse_cluster_clause()),
     }
@@ -40,6 +54,8 @@ class QueryParser(StreamFunctionParser):
         if written is not None:
             return written
         table = super()._parse_table(*args, **options)
+        if self._word() == "MATCH_RECOGNIZE":
+            self._fail("MATCH_RECOGNIZE is not part of the language", hint=_PATTERNS)
         if isinstance(table, exp.Subquery) and self._match(TokenType.L_BRACKET):
             self._parse_window_of(table)
             if not table.alias:
@@ -58,7 +74,7 @@ class QueryParser(StreamFunctionParser):
         return items
 
     def _parse_table_alias(self, *args: Any, **options: Any) -> exp.TableAlias | None:
-        if self._word() in CLAUSE_WORDS:
+        if self._word() in CLAUSE_WORDS or self._word() == "MATCH_RECOGNIZE" or self._at_within():
             return None
         return self._spanned(super()._parse_table_alias, *args, **options)
 
@@ -74,7 +90,10 @@ class QueryParser(StreamFunctionParser):
         return super()._parse_group(skip_group_by_token)
 
     def _parse_query_modifiers(self, this: Any) -> Any:
-        return self._parse_emit_into(super()._parse_query_modifiers(this))
+        read = super()._parse_query_modifiers(this)
+        if isinstance(read, exp.Query):
+            replace_named_windows(read, self.sql)
+        return self._parse_emit_into(read)
 
     def _parse_set_operations(self, this: exp.Expr | None) -> exp.Expr | None:
         return self._parse_emit_into(super()._parse_set_operations(this))
@@ -90,6 +109,8 @@ class QueryParser(StreamFunctionParser):
 
     def _parse_emit_mode(self) -> Emit:
         mode = self._word()
+        if mode == "ON" and self._match_text_seq("ON", "WINDOW", "CLOSE"):  # as RisingWave has it
+            return Emit(this="FINAL")
         if mode not in (*EMIT_MODES, "LAST", "WHEN"):
             self._fail_expecting((*EMIT_MODES, "LAST EVERY", "WHEN"), "EMIT")
         self._advance()
@@ -107,15 +128,17 @@ class QueryParser(StreamFunctionParser):
             return Emit(this=mode, empty=True)
         return Emit(this=mode)
 
-    def _parse_query_window(self) -> exp.Expr:
+    def _parse_clause_of_window(self) -> tuple[str, Any]:
+        """`WINDOW 1 MINUTE`, `WINDOW w AS (PARTITION BY ...)`, or `WINDOW TUMBLING (SIZE 1 MINUTE)`."""
         index = self._index
         self._advance()
-        name, following = self._curr, self._next
-        if name and following and following.token_type == TokenType.ALIAS:
-            hint = "a stream's window is written behind its name: ticks [RANGE 1 HOUR SLIDE 1 SECOND]"
-            self._fail("named windows are not part of the language", name, hint)
+        behind = self._next.token_type if self._next else None
+        if behind == TokenType.ALIAS:
+            return NAMED_WINDOWS, self._parse_csv(self._parse_named_window)
+        if behind == TokenType.L_PAREN:
+            return OTHERS_WINDOW, self._parse_ksql_window()
         length = self._parse_duration("window")
-        return remember_span(QueryWindow(this=length), *self._span_since(index))
+        return QUERY_WINDOW, remember_span(QueryWindow(this=length), *self._span_since(index))
 
     def _parse_distribute_clause(self) -> exp.Distribute:
         self._advance()

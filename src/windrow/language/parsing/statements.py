@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 
 from sqlglot import Token, TokenType, exp
 
+from windrow.errors import QueryError
 from windrow.language.depth import refuse_deep
-from windrow.language.durations import LONGEST_US
+from windrow.language.durations import LEAST_BEAT_US, LONGEST_US, short_beat
 from windrow.language.long_lists import Lists
 from windrow.language.parsing.name_clause_words import name_clause_words
+from windrow.language.parsing.others_statements import with_way_out
 from windrow.language.parsing.splits import SplitParser
 from windrow.language.refuse_clauses import refuse_clauses
 from windrow.language.spans import Span, error_at
@@ -37,7 +39,12 @@ class StatementParser(SplitParser):
 
     def read_statement(self, tokens: list[Token], text: str, lists: Lists) -> Statement:
         """The statement that `tokens` are; `text` is the whole script that they were taken from."""
-        return self._read_whole(self._parse_any_statement, tokens, text, lists)
+        try:
+            return self._read_whole(self._parse_any_statement, tokens, text, lists)
+        except QueryError as error:
+            if tokens[0].token_type not in (TokenType.CREATE, TokenType.INSERT):
+                raise
+            raise with_way_out(error) from None
 
     def read_expression(self, tokens: list[Token], text: str, lists: Lists) -> exp.Expr:
         """The expression that `tokens` are."""
@@ -199,7 +206,9 @@ class StatementParser(SplitParser):
                 self._fail(f"an idle clock has only one {word}")
             self._advance()
             if word == "BEAT":
-                said[word] = self._parse_duration("beat").us
+                index, said[word] = self._index, self._parse_duration("beat").us
+                if said[word] < LEAST_BEAT_US:
+                    self._fail_since(index, short_beat(said[word]), "BEAT 1 SECOND")
             elif not self._match(TokenType.NUMBER) or not 0 <= float(self._prev.text) < 1:
                 self._fail("expected a weight from 0 to below 1 after ALPHA", hint="ALPHA 0.9")
             else:

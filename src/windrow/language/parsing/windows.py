@@ -15,6 +15,17 @@ from windrow.language.spans import remember_span
 
 _REACHES = ("RANGE", "ROWS", "RANGES", "FROM", "SESSION", "PARTITION BY")
 _CLAUSES = ("SLIDE", "SLIDES", "OFFSET", "CUMULATE", "IN", "EMIT", "AGING")
+_TUMBLING = "[RANGE 10 MINUTES SLIDE 10 MINUTES]"
+_HOPPING = "[RANGE 10 MINUTES SLIDE 5 MINUTES]"
+_MEANT = {
+    **dict.fromkeys(("TUMBLE", "TUMBLING", "TIME_BATCH"), _TUMBLING),
+    **dict.fromkeys(("HOP", "HOPPING", "SIZE", "STEP", "ADVANCE", "EVERY", "HOPS"), _HOPPING),
+    **dict.fromkeys(("LAST", "SLIDING", "TIME", "UNBOUNDED", "NOW"), "[RANGE 10 MINUTES], [RANGE UNBOUNDED]"),
+    "LENGTH": "[ROWS 100]",
+    "PRECEDING": "a window ends now: [RANGE 10 MINUTES SLIDE 5 MINUTES]",
+}
+"""What to write for words that other languages have there."""
+
 _MONTHS = {"MONTH": 1, "MONTHS": 1, "QUARTER": 3, "QUARTERS": 3, "YEAR": 12, "YEARS": 12}
 
 
@@ -35,6 +46,8 @@ class WindowParser(DurationParser):
         if not self._match(TokenType.R_BRACKET):
             if window.args.get("rows") and self._prev.token_type == TokenType.NUMBER and self._word() in UNIT_WORDS:
                 self._fail("ROWS counts rows", hint="a length of time is a RANGE")
+            if self._word() in _MEANT:
+                self._fail(f"a window has no {self._word()}", hint=_MEANT[self._word()])
             self._fail_expecting([*self._missing_clauses(window), "]"])
         remember_span(window, *self._span_since(index))
         refuse_window(window, self.sql)
@@ -44,7 +57,17 @@ class WindowParser(DurationParser):
         opens = self._parse_condition_of("FROM")
         self._expect("UNTIL", after="the condition of FROM")
         parts: dict[str, Any] = {"this": opens, "expression": self._parse_condition_of("UNTIL")}
+        keys = self._parse_keys_of_window(keys)
         return PredicateStreamWindow(**({"partition_by": keys} if keys else {}), **parts, **self._parse_every())
+
+    def _parse_keys_of_window(self, known: list[exp.Expr] | None = None) -> list[exp.Expr] | None:
+        """PARTITION BY, first in a window or behind what it reaches."""
+        if not self._match(TokenType.PARTITION_BY):
+            return known
+        if known:
+            self._fail("a window has only one PARTITION BY", self._prev)
+        keys: list[exp.Expr] = self._parse_csv(self._parse_disjunction)
+        return keys
 
     def _parse_every(self) -> dict[str, Any]:
         """EMIT EVERY, where it may follow."""
@@ -61,22 +84,30 @@ class WindowParser(DurationParser):
 
     def _parse_stream_window(self) -> exp.Expr:
         parts: dict[str, Any] = {}
-        if self._match(TokenType.PARTITION_BY):
-            parts["partition_by"] = self._parse_csv(self._parse_disjunction)
+        if keys := self._parse_keys_of_window():
+            parts["partition_by"] = keys
         if self._match(TokenType.FROM):
             return self._parse_predicate_window(parts.get("partition_by"))
         if self._word() == "SESSION":
             self._advance()
-            return SessionStreamWindow(this=self._parse_duration("gap of SESSION"), **parts, **self._parse_every())
+            gap = self._parse_duration("gap of SESSION")
+            if keys := self._parse_keys_of_window(parts.get("partition_by")):
+                parts["partition_by"] = keys
+            return SessionStreamWindow(this=gap, **parts, **self._parse_every())
         reach = self._word()
         if reach not in ("RANGE", "RANGES", "ROWS"):
+            if reach in _MEANT or self._match(TokenType.NUMBER, advance=False):
+                self._fail(f"a window does not begin with {self._curr.text!r}", hint=_MEANT.get(reach, _MEANT["LAST"]))
             self._fail_expecting(_REACHES[:5] if parts else _REACHES)
         self._advance()
         parts["rows"] = reach == "ROWS" or None
         parts["ranges"] = self._parse_lengths("range", rows=reach == "ROWS", several=reach != "RANGE")
         parts["nested"] = reach == "RANGES" or len(parts["ranges"]) > 1 or self._word() == "SLIDES" or None
-        while self._word() in _CLAUSES:
-            self._parse_window_clause_into(parts)
+        while self._word() in _CLAUSES or self._match(TokenType.PARTITION_BY, advance=False):
+            if self._match(TokenType.PARTITION_BY, advance=False):
+                parts["partition_by"] = self._parse_keys_of_window(parts.get("partition_by"))
+            else:
+                self._parse_window_clause_into(parts)
         return StreamWindow(**{name: part for name, part in parts.items() if part is not None})
 
     def _parse_window_clause_into(self, parts: dict[str, Any]) -> None:

@@ -40,15 +40,23 @@ joined_queries         A sub-query as one more source of a join: what it shares 
                        condition of the join
 joins                  JOIN, commas and WHERE: which conditions join, which restrict a stream, and which are left for
                        afterwards
+ksql_words             What ksqlDB writes: `WINDOW TUMBLING (SIZE 1 MINUTE)` is the window of the stream, `WITHIN 1
+                       HOUR` a condition
 lambda_variables       Variables of lambdas that would catch a column of the same name are called something else
 level_filters          FILTER (WHERE level <= 1): an aggregate of what one level holds, beside those of a coarser one
 lift                   Expressions beside aggregates, over the columns that slide emits: each aggregate and each key
                        becomes its column
 lower_columns          Expressions over the sources of a SELECT, as expressions over columns of a plan
 names                  Names in expressions: each column replaced by what it stands for, at its old place in the text
+natural_bounds         What a value can be whatever the events are: the number of a row is 1 or more, a level is one
+                       that there is
 order                  ORDER BY and LIMIT
-others_windows         Windows in others' words: Spark's `GROUP BY window(ts, '10 minutes')`; they must be over a
-                       stream's own time
+others_edges           How other engines name the edges of a window: `window.start`, TUMBLE_START(ts, INTERVAL '1'
+                       MINUTE), window_time
+others_functions       Functions that other engines have and Spark has not: refused by name, with what to write instead;
+                       and COLLECT_SET
+others_windows         Windows in others' words: Spark's `GROUP BY window(ts, '10 minutes')`, Flink's `GROUP BY
+                       TUMBLE(ts, ...)`
 over                   ROW_NUMBER, RANK and DENSE_RANK OVER partitions of rows: after groups, and before the select list
 over_changes           Which engine answers a query: windows folded from panes, or operators over changes
 plain_select           Sub-queries that only compute columns and filter rows: the stream below them is read in their
@@ -71,11 +79,15 @@ resolve_calls          Calls of aggregates, made into aggregates of the plan: wh
                        rest refused
 row_windows            Windows over rows: what is counted, by which keys, and from which row to which
 shed                   SHED ABOVE: which queries can be answered from a share of the rows, how, and why others cannot
+sides_of_conditions    A condition as those that hold together, or as those of which one holds; NOT is brought down to
+                       what it negates
 source_names           Which source of a SELECT a name means: columns, edges of windows, and what * stands for
 stream_first           A join that begins with a table, written so that it begins with a stream
 stream_functions       Functions that remember: from a call in FROM to a step of a plan over changes
 sub_queries            Sub-queries outside FROM, written as joins: IN and EXISTS as SEMI and ANTI joins, a value as a
                        LEFT JOIN
+time_of_source         Which columns of what FROM names hold the time of its events: a window in others' words must be
+                       over one of them
 told_columns           WHERE over `window_end`, `level` and the like, of windows that are folded: a condition on whole
                        windows
 typing                 Types of row expressions, asked of the engine, with the smallest wrong piece underlined
@@ -84,4 +96,6 @@ waits                  How long rows of a join have to wait for others, and what
 widen                  Numbers of different types meet as the wider one, in joins and set operators
 window_rows            SELECT without aggregates over windows that are folded: the rows that each window holds, as its
                        answer
+within_window          A plan whose streams are the answers of one window: rows meet, are grouped and are compared
+                       within each window
 """

@@ -11,7 +11,7 @@ from windrow.plan.bind.bound import BoundAnswers, BoundRows, Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.clusters import bind_clusters
 from windrow.plan.bind.from_clause import needs_window
-from windrow.plan.bind.groupings import grouped_by
+from windrow.plan.bind.groupings import grouped_by, in_all_groupings
 from windrow.plan.bind.lift import Lift
 from windrow.plan.bind.names import both, check_new, is_star, output_name, substituted, unaliased
 from windrow.plan.bind.order import Term, bind_limit, bind_order, check_order, selected
@@ -24,6 +24,7 @@ from windrow.plan.nodes.groupings import GroupingSets
 from windrow.plan.nodes.ordering import with_places
 from windrow.plan.nodes.query_plan import UNNAMED, Output, QueryPlan
 from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns, named_columns
+from windrow.plan.nodes.seen_partial import seen_only
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.session_window import SessionWindow
@@ -61,7 +62,7 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
         source.window,
         None if source.where is None else expression_sql(source.where),
         tuple(lift.keys.values()) if sets is None else (*lift.keys.values(), sets),
-        tuple(lift.aggregates),
+        tuple(lift.aggregates) if clusters is not None else seen_only(source.window, tuple(lift.aggregates)),
         tuple(Output(name, expression_sql(node)) for name, node in outputs.items()),
         None if kept is None else expression_sql(kept),
         tuple(ordering for ordering, _ in terms),
@@ -159,9 +160,7 @@ def _check_sets(
     if isinstance(window, SessionWindow):
         for text in window.partition:
             if text in keys:
-                message = "a session is of one key of PARTITION BY, so that no grouping is without it"
-                hint = f"leave {text.strip('`')} out of GROUP BY: all groups of a session have it"
-                raise error_at(tree.args["group"], message, scope.text, hint)
+                raise in_all_groupings(tree.args["group"], "session", text.strip("`"), scope)
     elif isinstance(window, PredicateWindow) or window.partition:
         hint = "a query for each grouping, or [RANGE 1 HOUR SLIDE 1 MINUTE]"
         what = "several groupings over windows by key or condition"

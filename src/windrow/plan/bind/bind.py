@@ -21,7 +21,7 @@ from windrow.plan.nodes.stage import AnyQuery
 
 def bind(parsed: Query, catalog: Catalog) -> AnyQuery:
     """What a query asks, of what a catalog knows."""
-    refuse_contradictions(parsed.tree, parsed.text)
+    refuse_contradictions(parsed.tree, parsed.text, catalog)
     if not is_over_changes(parsed.tree, Scope(catalog, parsed.text)):
         return shed_answers(parsed, bind_folded(parsed, catalog), catalog)
     refuse_over_changes(parsed, catalog)
@@ -35,6 +35,7 @@ def _refuse_mixed(bound: ChangePlan, query: Query) -> None:
     """Refuse a query over rows that come and go which reads events beside answers: they are in other stages."""
     if 0 < len(bound.made_of) < len(bound.streams):
         what = "a join or set operator of a stream of events with one that is made of answers"
-        raise not_yet(
-            query.tree, what, query.text, "make a stream of answers of both: CREATE STREAM name AS SELECT ..."
+        way_out = (
+            "the events as answers, too: (SELECT k, x FROM s [RANGE 1 SECOND SLIDE 1 SECOND]) AS s [RANGE 10 MINUTES]"
         )
+        raise not_yet(query.tree, what, query.text, way_out)

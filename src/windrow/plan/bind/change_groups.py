@@ -16,7 +16,7 @@ from windrow.plan.bind.change_sources import Derived, plan_column
 from windrow.plan.bind.check_from import above
 from windrow.plan.bind.edges import EDGES
 from windrow.plan.bind.first_rows import Ordering
-from windrow.plan.bind.groupings import Sets, grouped_by, told_apart, way_out
+from windrow.plan.bind.groupings import ALWAYS, OF_WINDOW, Sets, grouped_by, in_all_groupings, told_apart, way_out
 from windrow.plan.bind.lower_columns import Sources
 from windrow.plan.bind.names import check_new, has_variables, is_star, output_name, placed_as, unaliased, with_parts
 from windrow.plan.bind.order import selected
@@ -49,6 +49,7 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     by = meant(given)
     keys = [sources.lowered(node) for node in by]
     sets = None if written is None else [[sources.lowered(node) for node in meant(chosen)] for chosen in written]
+    named = 0 if written is None else _named(tree, meant, sources, scope)
     sources.group_by(by)
     grouped = aggregates(tree, scope)
     outputs: dict[str, exp.Expr] = {}
@@ -84,7 +85,7 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     def build(plan: Node) -> Derived:
         columns = {**outputs, **hidden}
         if grouped:
-            plan, columns = _grouped(plan, keys, sets, columns, kept, sources, higher, clusters)
+            plan, columns = _grouped(plan, keys, sets, named, columns, kept, sources, higher, clusters)
         plan = overs.added_to(plan, {name: columns[name] for name in overs.parts}, higher)
         if chosen is not None:
             plan = Select(plan, checked_condition(resolved(columns[_CHOSEN]), plan.schema, higher))
@@ -97,6 +98,18 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
 
 _CHOSEN = "\0qualify"
 """The condition of QUALIFY among the columns that nobody sees."""
+
+
+def _named(tree: exp.Select, meant: Callable[[list[exp.Expr]], list[exp.Expr]], sources: Sources, scope: Scope) -> int:
+    """How many keys GROUP BY names; the others are in every grouping, so that none of it may be one of the window."""
+    group = tree.args["group"]
+    given, _ = grouped_by(tree, scope)
+    always = group.args.get(ALWAYS) or []
+    texts = {expression_sql(sources.lowered(node)) for node in meant(given[: len(given) - len(always)])}
+    for key in group.args.get(OF_WINDOW) or []:
+        if texts & {expression_sql(sources.lowered(node)) for node in meant([key])}:
+            raise in_all_groupings(group, "window", key.name or expression_sql(key), scope)
+    return len(texts)
 
 
 def _key(node: exp.Expr, tree: exp.Select, aliases: dict[str, exp.Expr], sources: Sources, scope: Scope) -> exp.Expr:
@@ -119,6 +132,7 @@ def _grouped(
     plan: Node,
     keys: list[exp.Expr],
     sets: Sets | None,
+    named: int,
     outputs: dict[str, exp.Expr],
     kept: exp.Expr | None,
     sources: Sources,
@@ -145,7 +159,7 @@ def _grouped(
         plan = each = EachGrouping(plan, by, chosen)
         by = each.grouped
         places = dict(zip(order, by))
-    lift = _Lift(plan, places, {edge.name for edge in sources.edges_above}, scope, kinds, clusters, each)
+    lift = _Lift(plan, places, {edge.name for edge in sources.edges_above}, scope, kinds, clusters, each, named)
     lifted = {name: lift(node) for name, node in outputs.items()}
     condition = None if kept is None else lift(kept)
     if clusters is not None:
@@ -174,6 +188,7 @@ class _Lift:
     kinds: tuple[type[exp.Expr], ...]
     clusters: ChangeClusters | None = None
     each: EachGrouping | None = None
+    named: int = 0
     measures: dict[Aggregate, str] = field(default_factory=dict)
 
     def __call__(self, node: exp.Expr) -> exp.Expr:
@@ -185,7 +200,7 @@ class _Lift:
         if isinstance(node, exp.Grouping | exp.GroupingId):
             found = [list(self.places).index(text) if text in self.places else None for text in _texts(node)]
             sets = None if self.each is None else self.each.sets
-            return placed_as(told_apart(node, found, len(self.places), sets, plan_column(NUMBER), self.scope), node)
+            return placed_as(told_apart(node, found, self.named, sets, plan_column(NUMBER), self.scope), node)
         if isinstance(node, ClusterResult) and self.clusters is not None:
             return self._measured(self.clusters.asked[node.this], node)
         if is_call(node, self.scope):

@@ -18,12 +18,13 @@ from windrow.plan.bind.check_from import check_aliases, check_conditions, check_
 from windrow.plan.bind.clusters import refuse_cluster_calls
 from windrow.plan.bind.column_aliases import renamed
 from windrow.plan.bind.common_slide import common_slide
-from windrow.plan.bind.distribution import bind_distribution
+from windrow.plan.bind.distribution import bind_distribution, without_shard
 from windrow.plan.bind.edges import Windows, longest
 from windrow.plan.bind.emitted import (
     check_condition,
     check_without_slide,
     every_of,
+    refuse_empty,
     refuse_pace,
     with_condition,
     with_empty,
@@ -48,12 +49,16 @@ from windrow.plan.bind.sub_queries import SubQueries
 from windrow.plan.bind.using_columns import coalesced_columns, with_coalesced
 from windrow.plan.bind.waits import Waits, life_of, refuse_endless
 from windrow.plan.bind.widen import cast_columns, check_edges_of_sides, types_of_sides
+from windrow.plan.bind.within_window import window_within, within_window
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.change_plan import ChangePlan, leading_names
-from windrow.plan.nodes.changes import Intersect, Minus, Node, Select, Single, Union
+from windrow.plan.nodes.changes import Intersect, Minus, Node, Scan, Select, Single, Union
+from windrow.plan.nodes.distributed import SHARD
 from windrow.plan.nodes.emission import CHANGES, FINAL, SNAPSHOT
 from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.query_plan import UNNAMED
+from windrow.plan.nodes.regrouped import leaves_in
+from windrow.plan.nodes.result_columns import window_columns
 
 _SETS = {exp.Union: Union, exp.Except: Minus, exp.Intersect: Intersect}
 
@@ -62,6 +67,7 @@ _SETS = {exp.Union: Union, exp.Except: Minus, exp.Intersect: Intersect}
 def bind_changes(query: Query, catalog: Catalog) -> ChangePlan:
     """The plan of a query over changes."""
     refuse_pace(query)
+    refuse_empty(query)
     emit = emit_of(query.tree)
     slide_us, offset_us = common_slide(query.tree, query.text)
     if emit == FINAL and slide_us is not None:
@@ -78,14 +84,18 @@ def bind_changes(query: Query, catalog: Catalog) -> ChangePlan:
     refuse_endless(plan, binder.unwindowed, slide_us is not None, scope.text)
     if emit == FINAL and not query.tree.args["emit"].meta.get(EACH_EVENT):
         plan = final_plan(plan, query.tree.args["emit"], scope.text)
-    check_leading(query.tree, derived.columns, leading_names(emit), scope)
+    within = window_within([*binder.streams.values()])
+    leading = leading_names(emit) if within is None else window_columns(within)
+    check_leading(query.tree, derived.columns, leading, scope)
+    plan = plan if within is None else within_window(plan, binder.streams, within)
     reach, unbounded = max(length or 0 for length in binder.ranges), None in binder.ranges
     every_us, plan = every_of(query, slide_us), with_empty(plan, query)
     instants = (slide_us, offset_us, reach, unbounded)
     read = [binder.streams[name] for name in sorted(binder.streams)]
     made_of = tuple((stream.name, stream.made_of) for stream in read if stream.made_of is not None)
     streams = tuple(stream.name for stream in read)
-    return ChangePlan(UNNAMED, streams, plan, emit, *instants, made_of=made_of, every_us=every_us, hidden=hidden)
+    how = ChangePlan(UNNAMED, streams, plan, emit, *instants, made_of=made_of, every_us=every_us, hidden=hidden)
+    return replace(how, within=within)
 
 
 @dataclass(slots=True)
@@ -212,7 +222,10 @@ class _Binder:
             check_conditions(step.residual, (*left.columns, *read), self.scope)
             kind = kind_with_table(step, self.scope)
             return TableJoin(left, table, read, on, kind, residual, tuple(step.null_safe))
-        left, right, on = keys_of_streams(left, self._node(sources, number, tree), step, self.scope)
+        right = self._node(sources, number, tree)
+        if SHARD in left.names and SHARD in right.names:  # pairs meet by their keys, wherever both were sent
+            right = without_shard(right)
+        left, right, on = keys_of_streams(left, right, step, self.scope)
         check_conditions(step.residual, (*left.columns, *right.columns), self.scope)
         between = None if step.apart is None else self._between(left, right, step)
         return Join(left, right, on, step.kind, residual, tuple(step.null_safe), between)
@@ -225,7 +238,9 @@ class _Binder:
         refuse_impossible(step, life_of(left), life_of(right), self.scope.text)
         between = waits.between(left, right, step.names, low, high)
         known = (between.left_waits_us, between.right_waits_us)
-        self.ranges += [max(wait + 1, 0) for wait in known if wait is not None]
+        read = [leaf.stream for side in (left, right) for leaf in leaves_in(side) if isinstance(leaf, Scan)]
+        before_end = any(self.streams[name].made_of is not None for name in read)  # when an answer happens
+        self.ranges += [max(wait + 1 + before_end, 0) for wait in known if wait is not None]
         return between
 
     def _node(self, sources: Sources, number: int, tree: exp.Select) -> Node:
@@ -300,5 +315,6 @@ class _Binder:
             raise window_over_changes(written, table, self.scope.text)
         self.ranges.append(written.range_us)
         told = self.slide_us is not None and self.scope.emit == SNAPSHOT
-        windows = Windows(self.slide_us or 0, self.offset_us, written.range_us) if told else None
+        within = bool(base.stream.tells_window)
+        windows = Windows(self.slide_us or 0, self.offset_us, written.range_us, within) if told else None
         return replace(base, range_us=written.range_us, windows=windows)

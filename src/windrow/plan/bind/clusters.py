@@ -13,15 +13,9 @@ from windrow.errors import ClusteringError
 from windrow.language import error_at, expression_sql
 from windrow.plan.bind.bound import BoundRows, Scope
 from windrow.plan.bind.names import substituted
-from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.typing import checked_type, type_name
 from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.nodes.clusters import HULL, ClusterPartial, cluster_answer
-from windrow.plan.windows.predicate_window import PredicateWindow
-from windrow.plan.windows.row_window import CountWindow
-from windrow.plan.windows.session_window import SessionWindow
-
-_SLIDING = "a slide: [ROWS 100 SLIDE 1], or [RANGE 10 SECONDS SLIDE 1 ROWS], has the clusters after every row"
 
 CALLS = ("CENTER", "RADIUS", "COUNT", "CONVEX_HULL")
 
@@ -96,10 +90,6 @@ def bind_clusters(tree: exp.Select, source: BoundRows, scope: Scope) -> ClusterS
     clause = tree.args.get("cluster")
     if clause is None:
         return None
-    window = source.window
-    apart = isinstance(window, SessionWindow | PredicateWindow)  # of which one space tells early answers and finals
-    if isinstance(window, CountWindow) and window.every_us is not None and not apart:
-        raise not_yet(clause, "EMIT EVERY with CLUSTER BY over windows that count rows", scope.text, _SLIDING)
     alias = checked_alias(clause, source.columns, scope)
     coordinates = tuple(_coordinate(node, source, scope) for node in clause.expressions)
     refuse_twice(clause, coordinates, scope)

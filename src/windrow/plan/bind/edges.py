@@ -18,6 +18,8 @@ class Windows:
     slide_us: int
     offset_us: int
     range_us: int | None
+    within: bool = False
+    """Whether rows are the answers of other windows, all of which happen as these end, and have times of their own."""
 
     def edge(self, name: str, column: str) -> WindowEdge:
         """The edge `name` of each window, as a column of a plan."""
@@ -37,7 +39,7 @@ def longest(known: Iterable[Windows | None]) -> Windows | None:
     """The windows of what is made of several sources: they slide together, and the longest begins first.
 
     >>> longest([Windows(5, 0, 10), Windows(5, 0, None), None])
-    Windows(slide_us=5, offset_us=0, range_us=None)
+    Windows(slide_us=5, offset_us=0, range_us=None, within=False)
     """
     found = [windows for windows in known if windows is not None]
     return max(found, key=lambda windows: (windows.range_us is None, windows.range_us or 0), default=None)

@@ -39,6 +39,18 @@ def refuse_pace(query: Query) -> None:
     raise error_at(emit, message, query.text, way_out)
 
 
+def refuse_empty(query: Query) -> None:
+    """Refuse WITH EMPTY of windows that are never empty, or are no more when they are."""
+    emit = query.tree.args.get(EMIT)
+    if emit is None or not emit.args.get("empty"):
+        return
+    for table in query.tree.find_all(exp.Table, exp.Subquery):
+        written = window_of(table)
+        if written is not None and not isinstance(written, TimeWindow):
+            message = "WITH EMPTY is for a RANGE of time: rows, and sessions, are there as long as their window is"
+            raise error_at(emit, message, query.text, "leave WITH EMPTY out, or [RANGE 10 MINUTES SLIDE 1 MINUTE]")
+
+
 def every_of(query: Query, slide_us: int | None) -> int | None:
     """How far apart net changes are sent, if something was said of it."""
     emit = query.tree.args.get(EMIT)
@@ -80,7 +92,10 @@ def when_of(query: Query, scope: Scope) -> exp.Expr | None:
         return None
     if not isinstance(select, exp.Select) or not aggregates(select, scope) or select.args.get("distinct"):
         message = "EMIT WHEN is asked of groups: of a SELECT with an aggregate, and without DISTINCT"
-        raise error_at(emit, message, query.text, "SELECT k, COUNT(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY k EMIT ...")
+        way_out = (
+            "WHERE, for each row of which it holds; SELECT k, COUNT(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY k EMIT ..."
+        )
+        raise error_at(emit, message, query.text, way_out)
     condition: exp.Expr = emit.args["when"]
     return condition
 

@@ -68,7 +68,9 @@ def bind_stream(table: exp.Table, named: list[str], scope: Scope) -> BoundRows:
     if stream is None:
         raise unknown_name("stream", name, [*scope.catalog.streams, *named], table.this, scope.text)
     columns: dict[str, exp.Expr] = {
-        column: exp.column(exp.to_identifier(column, quoted=True)) for column in stream.schema.names
+        column: exp.column(exp.to_identifier(column, quoted=True))
+        for column in stream.schema.names
+        if column not in stream.tells_window or column in stream.unstarred
     }
     return BoundRows(stream, columns, None, None)
 
@@ -134,5 +136,8 @@ def needs_window(stream: str, place: exp.Expr, text: str) -> QueryError:
     if stream.startswith("#") and table is not None:  # its events without duplicates have its name as their alias
         stream = table.alias_or_name
     return error_at(
-        place, f"{stream!r} is a stream and needs a window", text, f"FROM {stream} [RANGE 10 MINUTES SLIDE 1 MINUTE]"
+        place,
+        f"{stream!r} is a stream and needs a window",
+        text,
+        f"FROM {stream} [RANGE 10 MINUTES SLIDE 1 MINUTE], or [RANGE UNBOUNDED] for all that there was",
     )

@@ -19,6 +19,9 @@ MOST = 256
 ALWAYS = "always"
 """What every grouping is by, beside what was written: the values of sub-queries."""
 
+OF_WINDOW = "of_window"
+"""The keys of the window, which no grouping can be without: they are among those of ALWAYS, too."""
+
 NUMBER = "number"
 """Marks a GROUPING_ID that stands for the number of the grouping: two may be by the same keys."""
 
@@ -138,6 +141,13 @@ def told_apart(
     cases = " ".join(f"WHEN {grouping} THEN {bit}" for grouping, bit in enumerate(bits))
     type = "TINYINT" if name == "GROUPING" else "BIGINT"
     return parse_expression(f"CAST(CASE {expression_sql(number)} {cases} END AS {type})")
+
+
+def in_all_groupings(group: exp.Expr, window: str, key: str, scope: Scope) -> Exception:
+    """A grouping would be without the key of its window."""
+    message = f"a {window} is of one key of PARTITION BY, so that no grouping is without it"
+    hint = f"leave {key} out of GROUP BY: all groups of a {window} have it"
+    return error_at(group, message, scope.text, hint)
 
 
 def way_out(column: str) -> str:

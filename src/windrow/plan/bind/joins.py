@@ -108,6 +108,8 @@ def _is_apart(step: JoinStep, conjunct: exp.Expr, number: int, sources: Sources)
     apart = apart_of(conjunct)
     if apart is None or isinstance(sources.named[number][1], Static):
         return False
+    if sources.windows is not None and sources.windows.within:
+        return False
     columns = (apart.one, apart.other)
     if any(sources.edge_of(column) is not None for column in columns):
         return False

@@ -1,4 +1,7 @@
-"""Windows in others' words: Spark's `GROUP BY window(ts, '10 minutes')`; they must be over a stream's own time."""
+"""Windows in others' words: Spark's `GROUP BY window(ts, '10 minutes')`, Flink's `GROUP BY TUMBLE(ts, ...)`.
+
+They must be over a stream's own time.
+"""
 
 from __future__ import annotations
 
@@ -7,145 +10,176 @@ from dataclasses import replace
 from sqlglot import exp
 
 from windrow.errors import QueryError
-from windrow.language import Query, as_written, error_at, expression_sql, parse_duration, parse_expression, span_of
+from windrow.language import Query, as_written, error_at, expression_sql, parse_duration, span_of
+from windrow.language.nodes import OTHERS_WINDOW, SessionStreamWindow
 from windrow.language.parsing.table_functions import TIMED_BY, session_window, window_by_starts
+from windrow.plan.bind.ksql_words import read_within, window_of_clause
 from windrow.plan.bind.names import placed_as
+from windrow.plan.bind.others_edges import is_window, last_instant, over_edges, selected
+from windrow.plan.bind.time_of_source import check_time, is_windowed
 from windrow.plan.catalog import Catalog
 
 _EXAMPLE = "GROUP BY window(ts, '10 minutes', '1 minute')"
-_EDGES = {"start": "window_start", "end": "window_end"}
-_NAMES = ("window", "session_window")
-_STRUCT = "STRUCT(window_start AS start, window_end AS end)"
+_EDGES = ("window_start", "window_end")
+_HOP = "GROUP BY HOP(ts, INTERVAL '1' MINUTE, INTERVAL '10' MINUTE)"
 
 
 def read_others_windows(query: Query, catalog: Catalog) -> Query:
     """The same query with windows as ours are, behind the names of streams."""
     tree = query.tree.copy()
     for select in tree.find_all(exp.Select):
+        read_within(select, catalog, query.text)
+        place, window = select.args.get(OTHERS_WINDOW), window_of_clause(select, query.text)
+        if window is not None and place is not None:
+            _move_clause(select, window, place, catalog, query.text)
         calls = _window_calls(select)
         if calls:
-            _move(select, calls, query.text)
+            _move(select, calls, catalog, query.text)
     for source in tree.find_all(exp.Table, exp.Subquery):
-        window, table = source.args.get("stream_window"), source.find(exp.Table)
-        if window is not None and table is not None and TIMED_BY in window.meta:
-            _check_time(table, window.meta[TIMED_BY], catalog, query.text)
+        window = source.args.get("stream_window")
+        if window is not None and TIMED_BY in window.meta:
+            check_time(source, window.meta[TIMED_BY], catalog, query.text)
+            _name_window_time(source)
+            if is_windowed(source):
+                _drop_edges(source)
     return replace(query, tree=tree)
+
+
+def _name_window_time(source: exp.Expr) -> None:
+    """Flink's `window_time`, the last millisecond of a window; to group by it is to group by the window."""
+    select = source.parent_select
+    if select is None or source.find_ancestor(exp.From, exp.Join) is None:
+        return
+    group = select.args.get("group")
+    if group is not None:
+        group.set("expressions", [key for key in group.expressions if key.name.lower() != "window_time"])
+        if not any(group.args.values()):
+            select.set("group", None)
+    for item in list(select.selects):
+        for column in list(item.find_all(exp.Column)):
+            if column.name.lower() == "window_time":
+                meant = placed_as(last_instant(), column)
+                column.replace(exp.alias_(meant, "window_time") if column is item else meant)
+
+
+def _drop_edges(source: exp.Expr) -> None:
+    """Over answers, `window_start` names the window of the query, as in Flink, and not that of the answers.
+
+    It leads every result, and to group by it is to group by the window.
+    """
+    select = source.parent_select
+    if select is None or len(select.selects) < 2:
+        return
+    kept = [item for item in select.selects if not (isinstance(item, exp.Column) and item.name.lower() in _EDGES)]
+    if kept:
+        select.set("expressions", kept)
+    group = select.args.get("group")
+    if group is not None:
+        group.set("expressions", [key for key in group.expressions if key.name.lower() not in _EDGES])
+        if not any(group.args.values()):
+            select.set("group", None)
+
+
+def _move_clause(select: exp.Select, window: exp.Expr, place: exp.Expr, catalog: Catalog, text: str) -> None:
+    """The window of `WINDOW TUMBLING (...)` goes behind the stream; sessions are of what WHERE lets through."""
+    source, in_sessions = _read_by(select, catalog), isinstance(window, SessionStreamWindow)
+    if source is None or source.args.get("stream_window") is not None or (in_sessions and select.args.get("joins")):
+        message = "WINDOW is read where FROM names one stream, without a window of its own"
+        raise error_at(place, message, text, "[RANGE 10 MINUTES SLIDE 1 MINUTE] behind the name of each stream")
+    (_filtered_first(select, source) if in_sessions else source).set("stream_window", window)
 
 
 def _window_calls(select: exp.Select) -> list[exp.Anonymous]:
     group = select.args.get("group")
-    return [] if group is None else [node for node in group.expressions if _is_window(node)]
+    return [] if group is None else [node for node in group.expressions if is_window(node)]
 
 
-def _is_window(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.lower() in _NAMES
-
-
-def _move(select: exp.Select, calls: list[exp.Anonymous], text: str) -> None:
+def _move(select: exp.Select, calls: list[exp.Anonymous], catalog: Catalog, text: str) -> None:
     """The window of GROUP BY goes behind the stream, and `window.start` becomes `window_start`."""
-    call, from_clause = calls[0], select.args.get("from_")
-    source = None if from_clause is None else from_clause.this
+    call, source = calls[0], _read_by(select, catalog)
     if len({expression_sql(each) for each in calls}) > 1:
         raise error_at(calls[1], "a query has one window", text, _EXAMPLE)
-    if select.args.get("joins") or not isinstance(source, exp.Table) or source.args.get("stream_window") is not None:
+    in_sessions = call.name.lower() in ("session_window", "session")
+    if source is None or source.args.get("stream_window") is not None or (in_sessions and select.args.get("joins")):
         hint = "[RANGE 10 MINUTES SLIDE 1 MINUTE] behind the name of each stream"
-        raise error_at(call, "window(...) is read where FROM names one stream, without a window of its own", text, hint)
-    if call.name.lower() == "session_window":
+        message = f"{call.name.lower()}(...) is read where FROM names one stream, without a window of its own"
+        raise error_at(call, message, text, hint)
+    if in_sessions:
         _filtered_first(select, source).set("stream_window", _sessions(select, call, text))
     else:
         source.set("stream_window", _slides(call, text))
-    meant = expression_sql(call)
     group = select.args["group"]
-    group.set("expressions", [node for node in group.expressions if not _is_window(node)])
+    group.set("expressions", [node for node in group.expressions if not is_window(node)])
     if not any(group.args.get(name) for name in ("expressions", "cube", "rollup", "grouping_sets", "all")):
         select.set("group", None)
-    select.set("expressions", [_selected(node, meant) for node in select.expressions])
-    for clause in ("having", "order"):
+    select.set("expressions", [selected(node, call, text) for node in select.expressions])
+    for clause in ("having", "order", "qualify"):
         if select.args.get(clause) is not None:
-            select.set(clause, _over_edges(select.args[clause], meant))
+            select.set(clause, over_edges(select.args[clause], call, text))
+
+
+def _read_by(select: exp.Select, catalog: Catalog) -> exp.Table | exp.Subquery | None:
+    """The only one in FROM that is no table: joined with tables, events have the windows that they have without."""
+    clause = select.args.get("from_")
+    sources = [] if clause is None else [clause.this, *(join.this for join in select.args.get("joins") or [])]
+    read = [one for one in sources if not isinstance(one, exp.Table) or one.name not in catalog.tables]
+    return read[0] if len(read) == 1 and isinstance(read[0], exp.Table | exp.Subquery) else None
 
 
 def _slides(call: exp.Anonymous, text: str) -> exp.Expr:
-    """The window of `window(ts, length, slide, start)`."""
-    if not 2 <= len(call.expressions) <= 4:
-        raise error_at(call, "window takes a time, a length, and perhaps a slide and a start", text, _EXAMPLE)
+    """The window of `window(ts, length, slide, start)`, TUMBLE(ts, length, start), or HOP(ts, slide, length, start)."""
+    name, count = call.name.lower(), len(call.expressions)
+    least, most, takes, example = {
+        "tumble": (2, 3, "a time, a length, and perhaps a start", "GROUP BY TUMBLE(ts, INTERVAL '10' MINUTE)"),
+        "hop": (3, 4, "a time, a slide, a length, and perhaps a start", _HOP),
+    }.get(name, (2, 4, "a time, a length, and perhaps a slide and a start", _EXAMPLE))
+    if not least <= count <= most:
+        raise error_at(call, f"{name} takes {takes}", text, example)
     timed_by, *lengths = call.expressions
     range_us, *others = [_length_us(node, text) for node in lengths]
+    if name == "hop":
+        range_us, others = others[0], [range_us, *others[1:]]
+    elif name == "tumble":
+        others = [range_us, *others]
     slide_us, start_us = (others[0] if others else range_us), (others[1] if len(others) > 1 else 0)
     if range_us <= 0 or not 0 < slide_us <= range_us:
-        raise error_at(call, "a window has a length, and its slide is positive and no longer", text, _EXAMPLE)
+        raise error_at(call, "a window has a length, and its slide is positive and no longer", text, example)
     return window_by_starts(range_us, slide_us, start_us, timed_by, *(span_of(call) or (0, 0)))
 
 
 def _sessions(select: exp.Select, call: exp.Anonymous, text: str) -> exp.Expr:
-    """The window of `session_window(ts, gap)`: Spark has sessions of its own for each of the other keys."""
+    """The window of `session_window(ts, gap)`, or of SESSION: each of the other keys has sessions of its own."""
+    name = call.name.lower()
     example = "GROUP BY session_window(ts, '5 minutes'), k"
     if len(call.expressions) != 2:
-        raise error_at(call, "session_window takes a time and a gap", text, example)
+        raise error_at(call, f"{name} takes a time and a gap", text, example)
     gap_us = _length_us(call.expressions[1], text)
     if gap_us <= 0:
         raise error_at(call, "a session has a gap, which is positive", text, example)
     aliases = {node.alias.lower(): node.this for node in select.selects if isinstance(node, exp.Alias)}
-    keys = [node for node in select.args["group"].expressions if not _is_window(node)]
+    keys = [node for node in select.args["group"].expressions if not is_window(node)]
     meant = [aliases.get(node.name.lower(), node) if isinstance(node, exp.Column) else node for node in keys]
     return session_window(gap_us, [node.copy() for node in meant], call.expressions[0], *(span_of(call) or (0, 0)))
 
 
-def _filtered_first(select: exp.Select, source: exp.Table) -> exp.Expr:
+def _filtered_first(select: exp.Select, source: exp.Table | exp.Subquery) -> exp.Expr:
     """What FROM names, after WHERE: in Spark, a row that WHERE leaves out belongs to no session."""
     where = select.args.get("where")
     if where is None:
         return source
     select.set("where", None)
-    alias = source.args.get("alias") or exp.TableAlias(this=source.this.copy())
+    alias = source.args.get("alias") or exp.TableAlias(this=exp.to_identifier(source.name or "q", quoted=True))
     inner = exp.Select(expressions=[exp.Star()], from_=exp.From(this=source.copy()), where=where)
     outer = placed_as(exp.Subquery(this=inner, alias=alias.copy()), source)
     select.args["from_"].set("this", outer)
     return outer
 
 
-def _selected(node: exp.Expr, meant: str) -> exp.Expr:
-    """An item of the select list; `window.start` has the name that it has in Spark."""
-    changed = _over_edges(node, meant)
-    if changed is node or isinstance(changed, exp.Alias):
-        return changed
-    named = {"window_start": "start", "window_end": "end"}.get(changed.name if isinstance(changed, exp.Column) else "")
-    return placed_as(exp.alias_(changed, named or meant.split("(")[0].lower(), quoted=True), node)
-
-
-def _over_edges(node: exp.Expr, meant: str) -> exp.Expr:
-    def changed(part: exp.Expr) -> exp.Expr:
-        if isinstance(part, exp.Column) and part.table.lower() in _NAMES and part.name.lower() in _EDGES:
-            return placed_as(exp.column(_EDGES[part.name.lower()]), part)
-        if isinstance(part, exp.Dot) and _is_window(part.this) and part.expression.name.lower() in _EDGES:
-            return placed_as(exp.column(_EDGES[part.expression.name.lower()]), part)
-        struct = isinstance(part, exp.Column) and not part.table and part.name.lower() in _NAMES
-        if struct or (_is_window(part) and expression_sql(part) == meant):
-            return placed_as(parse_expression(_STRUCT), part)
-        return part
-
-    return node.transform(changed, copy=False)
-
-
 def _length_us(node: exp.Expr, text: str) -> int:
     written = node.name if isinstance(node, exp.Literal) and node.is_string else as_written(node, text)
+    if isinstance(node, exp.Interval) and isinstance(node.this, exp.Literal):
+        written = f"{node.this.name} {node.text('unit')}"
     try:
         return parse_duration(written or expression_sql(node))
     except QueryError as error:
         raise error_at(node, error.message, text, error.hint or _EXAMPLE) from None
-
-
-def _check_time(table: exp.Table, timed_by: exp.Expr, catalog: Catalog, text: str) -> None:
-    """A window is over the time of its stream; that of another column would be another window."""
-    stream = catalog.streams.get(table.name)
-    if stream is None:
-        if table.name in catalog.tables:
-            return  # which is said elsewhere
-        hint = f"FROM {table.name} [RANGE 10 MINUTES SLIDE 1 MINUTE]"
-        raise error_at(table, f"{table.name!r} is no stream, whose time such a window could be over", text, hint)
-    own = None if stream.time is None else expression_sql(parse_expression(stream.time))
-    written = expression_sql(timed_by)
-    if own is None or own.strip("`").lower() != written.strip("`").lower():
-        timed = "when they arrive" if own is None else own
-        message = f"the windows of {table.name!r} are over the time of its events, {timed}, and this is {written}"
-        raise error_at(timed_by, message, text, f"TIMESTAMP BY {written} in CREATE STREAM {table.name}")

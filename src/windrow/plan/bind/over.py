@@ -65,7 +65,7 @@ class Overs:
             hint = "SELECT SUM(x) OVER (PARTITION BY k ORDER BY ts ROWS 9 PRECEDING) AS s FROM stream, without a window"
             hint += "; CREATE STREAM name AS ... of it for others to read"
             if window.args.get("order") is None:
-                hint = "a value for all rows: (SELECT SUM(x) FROM stream [the same window]) in the select list"
+                hint = "a window over time, [RANGE 10 MINUTES SLIDE 1 MINUTE], or a query around the groups"
             raise not_yet(window, what, text, hint)
         order = window.args.get("order")
         if order is None:

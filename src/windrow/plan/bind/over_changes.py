@@ -23,6 +23,9 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
     rows that are told apart by their window, and functions that remember; and so does what EMIT may ask beside which
     changes are sent.
     """
+    tables = [scope.catalog.streams.get(table.name) for table in tree.find_all(exp.Table)]
+    if any(stream is not None and stream.tells_window for stream in tables):
+        return True
     asked = tree.args.get(EMIT)
     if asked is not None and any(asked.args.get(name) for name in ("empty", "every")):
         return True
@@ -43,7 +46,7 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
     joining = [select for select in tree.find_all(exp.Select) if select.args.get("joins")]
     windows = [window for table in tree.find_all(exp.Table, exp.Subquery) if (window := window_of(table))]
     if not windows or any(isinstance(window, TimeWindow) and window.slide_us is None for window in windows):
-        return bool(windows) or bool(joining)
+        return bool(windows) or bool(joining) or _tells_rows(tree, scope)
     chain = _chain(tree, {}, scope)
     folding = [number for number, select in enumerate(chain) if aggregates(select, scope)]
     if chain and not folding and not joining and all(_is_folded(window) for window in windows):
@@ -51,10 +54,18 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
     if len(folding) != 1:
         return bool(chain) or bool(joining)
     below = chain[folding[0] :]
+    within = window_of(chain[-1].args["from_"].this) is not None
+    if folded and within and any(_numbers_rows(select) or select.args.get("limit") for select in below[1:]):
+        return True  # which rows of a window are counted shows when all of them are there
     if any(all(select is not one for one in below) for select in joining):
         return True
     sliding = all(isinstance(window, TimeWindow) and window.emit_every_us is None for window in windows)
     return sliding and _reads_edges(below, scope)
+
+
+def _tells_rows(tree: exp.Expr, scope: Scope) -> bool:
+    """Whether a query chooses rows of a stream and computes columns of them: each is told as it comes, by no window."""
+    return not any(aggregates(select, scope) for select in tree.find_all(exp.Select))
 
 
 def _all_folded(tree: exp.Expr) -> bool:

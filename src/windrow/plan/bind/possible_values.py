@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
@@ -23,6 +23,7 @@ _TURNED = {exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, e
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?")
 _WORD = "word"
 _VALUES = {"true", "t", "yes", "y", "false", "f", "no", "n", "inf", "infinity", "nan", "null"}
+_TIMES = {exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ}
 _VALUES |= {"epoch", "now", "today", "tomorrow", "yesterday"}
 """Words that are values of other types than text, of which several may be the same."""
 
@@ -86,17 +87,26 @@ class Possible:
         return value not in self.never
 
 
-def note(condition: exp.Expr, of: dict[str, Possible]) -> exp.Expr | None:
-    """Take note of what a condition says of columns and aggregates; the first of them that it leaves nothing."""
-    for column, left in _noted(condition.unnest(), of):
+Beginning = Callable[[exp.Expr], Possible]
+
+
+def note(condition: exp.Expr, of: dict[str, Possible], begin: Beginning = lambda _: Possible()) -> exp.Expr | None:
+    """Take note of what a condition says of columns and aggregates; the first of them that it leaves nothing.
+
+    What a value can be before any condition says `begin`.
+    """
+    for column, left in _noted(condition.unnest(), of, begin):
         if not left:
             return column
     return None
 
 
-def _noted(node: exp.Expr, of: dict[str, Possible]) -> Iterator[tuple[exp.Expr, bool]]:
+def _noted(node: exp.Expr, of: dict[str, Possible], begin: Beginning) -> Iterator[tuple[exp.Expr, bool]]:
     def known(column: exp.Expr) -> Possible:
-        return of.setdefault(column.sql().lower(), Possible())
+        name = column.sql().lower()
+        if name not in of:
+            of[name] = begin(column)
+        return of[name]
 
     negated = isinstance(node, exp.Not)
     inner = node.this.unnest() if negated else node
@@ -169,12 +179,14 @@ def _either(node: exp.Expr) -> tuple[exp.Expr, set[Value]] | None:
 
 
 def _is_known(node: exp.Expr) -> bool:
-    """Whether a value is the same wherever it is named in a condition: a column, or an aggregate."""
-    return isinstance(node, exp.Column | exp.AggFunc)
+    """Whether a value is the same wherever it is named in a condition: a column, an aggregate, or what OVER makes."""
+    return isinstance(node, exp.Column | exp.AggFunc | exp.Window)
 
 
 def _value(node: exp.Expr) -> Value | None:
     """A number, or a text that no type takes for the same as another; None for anything else."""
+    if isinstance(node, exp.Cast) and node.to.this in _TIMES and isinstance(node.this, exp.Literal):
+        return node.this.name if _INSTANT.fullmatch(node.this.name) else None
     negative = isinstance(node, exp.Neg)
     literal = node.this if negative else node
     if not isinstance(literal, exp.Literal):

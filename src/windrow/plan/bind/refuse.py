@@ -7,21 +7,21 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet
-from windrow.language import CalendarWindow, CumulateWindow, LevelsWindow, SessionWindow, error_at, span_of
+from windrow.language import CalendarWindow, CumulateWindow, LevelsWindow, RowWindow, SessionWindow, error_at, span_of
 from windrow.language import PredicateWindow as PredicateWindowText
 from windrow.language import TimeWindow as WrittenWindow
 from windrow.language.nodes import STREAM_WINDOW
 from windrow.plan.bind.refuse_time_functions import refuse_spark_windows
 from windrow.plan.nodes.query_plan import QueryPlan
-from windrow.plan.windows.parts import NestedWindow
-from windrow.plan.windows.row_levels import NestedRows
 
 _CLAUSES = {"joins": "JOIN", "distinct": "DISTINCT", "offset": "OFFSET"}
 _BEFORE_OVER = ("where", "having", "group")
+_SKIP = "QUALIFY ROW_NUMBER() OVER (ORDER BY x DESC) BETWEEN 11 AND 20"
 
 
 _ELSEWHERE = ", in another query than one aggregation over one sliding window,"
-"""Where operators over changes answer, which have fewer kinds of windows and no order."""
+_BESIDE = " beside another window"
+"""Where operators over changes answer, which have fewer kinds of windows: of others, one for all that is read."""
 
 
 def refuse_unsupported(tree: exp.Select, text: str) -> None:
@@ -29,7 +29,8 @@ def refuse_unsupported(tree: exp.Select, text: str) -> None:
     for clause, name in _CLAUSES.items():
         found = tree.args.get(clause)
         if found and clause == "offset":  # joins with tables, and DISTINCT, can be
-            raise not_yet(found[0] if isinstance(found, list) else found, name, text, tree=tree)
+            hint = _SKIP if clause == "offset" else None
+            raise not_yet(found[0] if isinstance(found, list) else found, name, text, hint, tree=tree)
     for part in [*tree.selects, *(tree.args.get(clause) for clause in (*_BEFORE_OVER, "order", "qualify"))]:
         if part is not None:
             refuse_spark_windows(part, text)
@@ -62,7 +63,7 @@ def not_yet(
 
 
 def window_over_changes(written: object, table: exp.Expr, text: str) -> NotSupportedYet:
-    """The error for a window that only one aggregation can be asked of, in any other query."""
+    """The error for a window that only one aggregation can be asked of, or that all of a query has to have."""
     place = table.args.get("stream_window") or table
     match written:
         case LevelsWindow():
@@ -79,10 +80,14 @@ def window_over_changes(written: object, table: exp.Expr, text: str) -> NotSuppo
             kind = "a session window"
         case _:
             kind = "a window that counts rows"
-    hint = "[RANGE 10 MINUTES SLIDE 1 MINUTE]"
+    if isinstance(written, RowWindow) and written.slide_rows is None:
+        return not_yet(place, f"{kind}{_ELSEWHERE}", text, "add SLIDE 1, or [RANGE 10 MINUTES SLIDE 1 MINUTE]")
+    if isinstance(written, LevelsWindow) and written.aging:
+        return not_yet(place, f"{kind} with AGING{_ELSEWHERE}", text, "leave AGING out")
+    hint = "the same window behind each stream, or [RANGE 10 MINUTES SLIDE 1 MINUTE] behind each"
     if not isinstance(written, PredicateWindowText | WrittenWindow):
         hint = f"{hint}, or a window over its answers: FROM (SELECT ...) AS answers [RANGE 1 HOUR SLIDE 1 HOUR]"
-    return not_yet(place, f"{kind}{_ELSEWHERE}", text, hint)
+    return not_yet(place, f"{kind}{_BESIDE}", text, hint)
 
 
 def window_over_sub_query(table: exp.Expr, text: str) -> NotSupportedYet:
@@ -105,11 +110,11 @@ def refuse_changes(tree: exp.Expr, query: QueryPlan, text: str) -> None:
         raise error_at(emit, message, text, "leave EMIT out, and give the window a SLIDE, as [ROWS 100 SLIDE 1]")
     if query.order or query.limit is not None:
         message = "an order, or a limit, is one of a whole answer, and EMIT CHANGES sends parts of it"
-        raise error_at(emit, message, text, "leave ORDER BY and LIMIT out, or EMIT SNAPSHOT")
-    window = query.window
-    if query.clusters is not None and (isinstance(window, NestedWindow | NestedRows) or window.every_us is not None):
-        way_out = "a query for each level, without EMIT EVERY"
-        raise not_yet(emit, "EMIT CHANGES of clusters of levels, or of windows that answer early", text, way_out)
+        way_out = "leave ORDER BY and LIMIT out, or EMIT SNAPSHOT"
+        if tree.args.get("emit") is None:
+            message = "an order, or a limit, is one of a whole answer, and without SLIDE each row's changes are sent"
+            way_out = "add SLIDE 1 to the window: [ROWS 100 SLIDE 1]"
+        raise error_at(tree.args.get("order") or emit, message, text, way_out)
 
 
 def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
@@ -120,7 +125,8 @@ def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
     for clause, name in _CLAUSES.items():
         found = tree.args.get(clause)
         if found and clause not in ("joins", "distinct"):
-            raise not_yet(found[0] if isinstance(found, list) else found, name, text, tree=tree)
+            hint = _SKIP if clause == "offset" else None
+            raise not_yet(found[0] if isinstance(found, list) else found, name, text, hint, tree=tree)
     if not isinstance(tree, exp.Select):
         return
     conditions = [tree.args.get(clause) for clause in ("where", "group", "having")]

@@ -94,7 +94,10 @@ def _refused(name: str, error: AggregateError, argument: exp.Expr, schema: pa.Sc
     written = as_written(argument, scope.text) or expression_sql(argument)
     message = f"{name.split()[0]} {error}, and {written} is {type_name(checked_type(argument, schema, scope))}"
     wanted = {"needs whole numbers": "BIGINT", "needs texts": "STRING", "needs a condition": "BOOLEAN"}
-    return error_at(argument, message, scope.text, f"CAST({written} AS {wanted.get(str(error), 'DOUBLE')})")
+    way_out = f"CAST({written} AS {wanted.get(str(error), 'DOUBLE')})"
+    if "ordered" in str(error):
+        way_out = "MIN_BY(x, y) and MAX_BY(x, y) have the x of the least and the greatest y"
+    return error_at(argument, message, scope.text, way_out)
 
 
 def _built_in(

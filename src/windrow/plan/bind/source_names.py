@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from windrow.language import error_at
 from windrow.plan.bind.bound import Scope
-from windrow.plan.bind.change_sources import Derived, Source, apart
+from windrow.plan.bind.change_sources import Base, Derived, Source, apart
 from windrow.plan.bind.edges import EDGES, END, longest
 from windrow.plan.bind.names import unknown_name
 
@@ -104,6 +104,8 @@ class SourceNames:
             for name in source.columns:
                 if not qualifier and number in self._merged.get(name.lower(), ()):
                     continue
+                if name in _unstarred(source):
+                    continue
                 if name in found:
                     way_out = "name the columns, and give one of them another name with AS"
                     raise error_at(star, f"two columns are named {name!r}", self.scope.text, way_out)
@@ -146,7 +148,15 @@ class SourceNames:
         if not found:
             raise unknown_name("column", column.name, self.visible(), column, self.scope.text)
         if len({i for i, _ in found}) > 1:
+            same = [(i, name) for i, name in found if i not in self.outer and name in _unstarred(self.named[i][1])]
+            if len(same) == len(found):
+                return same[0]  # which window a row is of: that of all others in it
             aliases = " and ".join(self.named[i][0] for i, _ in found)
             way_out = f"{self.named[found[0][0]][0]}.{column.name}"
             raise error_at(column, f"both {aliases} have a column {column.name!r}", self.scope.text, way_out)
         return found[0]
+
+
+def _unstarred(source: Source) -> tuple[str, ...]:
+    """The columns that `*` does not stand for."""
+    return source.stream.unstarred if isinstance(source, Base) else ()

@@ -147,6 +147,11 @@ class SubQueries(JoinedQueries):
         values = {f"v{i}": value.unalias() for i, value in enumerate(inner.selects)} if asked else {}
         conditions, columns = self.renamed(correlated, inner, alias)
         equal = [exp.EQ(this=one.copy(), expression=own_column(alias, name)) for one, name in zip(asked, values)]
+        if negated and asked and self.lacks_window(inner):  # one join: the rows that a second would look at must end
+            sides = (own_column(alias, "v0"), exp.paren(asked[0].copy()))
+            nulls = [exp.Is(this=side, expression=exp.Null()) for side in sides]
+            self.join(inner, {**values, **columns}, alias, word, [exp.or_(*equal, *nulls), *conditions], node)
+            return
         self.join(inner, {**values, **columns}, alias, word, [*equal, *conditions], node)
         if negated and asked:  # NULL may be equal to anything, so that nobody knows that a row is not among them
             alias = self.alias()

@@ -42,7 +42,15 @@ def type_name(type: pa.DataType) -> str:
 
     >>> type_name(pa.int32()), type_name(pa.decimal128(10, 2)), type_name(pa.timestamp("us", tz="UTC"))
     ('INT', 'DECIMAL(10, 2)', 'TIMESTAMP')
+    >>> type_name(pa.list_(pa.map_(pa.string(), pa.int64()))), type_name(pa.struct({"x": pa.bool_()}))
+    ('ARRAY<MAP<STRING, BIGINT>>', 'STRUCT<x: BOOLEAN>')
     """
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        return f"ARRAY<{type_name(type.value_type)}>"
+    if pa.types.is_map(type):
+        return f"MAP<{type_name(type.key_type)}, {type_name(type.item_type)}>"
+    if pa.types.is_struct(type):
+        return f"STRUCT<{', '.join(f'{field.name}: {type_name(field.type)}' for field in type)}>"
     if pa.types.is_timestamp(type):
         return "TIMESTAMP" if type.tz else "TIMESTAMP_NTZ"
     return _NAMES.get(str(type), str(type).upper().replace("DECIMAL128", "DECIMAL"))

@@ -106,6 +106,8 @@ def refuse_endless(plan: Node, unwindowed: Mapping[str, exp.Expr], slides: bool,
         message = f"{of} {name!r} needs a window here: without one {step} would keep its rows for ever"
         near = f"{name}.{time} BETWEEN other.{time} - INTERVAL 10 MINUTES AND other.{time}"
         way_out = f"{name} [RANGE 10 MINUTES], or WINDOW 10 MINUTES, or in a join ON {near}"
+        if step != "the join":
+            way_out = f"{name} [RANGE 10 MINUTES], or {name} [RANGE UNBOUNDED], which keeps all that there was"
         raise error_at(place, message, text, way_out)
 
 

@@ -25,6 +25,7 @@ result_columns   The columns of answers and of results, for each kind of window
 row_panes        Panes on the axis of row numbers: what all queries share that count the same rows, whatever their
                  windows
 run_names        Names for what runs in one Spark query: the streams that it reads, and in how many stages
+seen_partial     Presence by granule: what a query of nested levels needs that asks for nothing but which items recur
 shed             Load shedding: which rows of a stream are left out, and for how many a row that is taken stands
 spaces           What is kept of a stream: panes, or rows, for all queries that count the same rows by the same keys
 stage            What a stage runs: windows that are folded over its streams, and pipelines of operators over changes

@@ -12,8 +12,11 @@ from windrow.plan.name_parts import short
 from windrow.plan.nodes.changes import TIME, Apply, Node, Project, Scan, Select
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.joins import TableJoin
+from windrow.plan.nodes.result_columns import window_columns
 from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.wanted import NOTHING, Wanted
+from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.time_window import TimeWindow
 
 if TYPE_CHECKING:
     from windrow.plan.nodes.stage import AnyQuery
@@ -52,6 +55,9 @@ class ChangePlan:
     hidden: int = 0
     """How many columns at the end say when rows are told: a condition, and the keys that it is of."""
 
+    within: TimeWindow | CountWindow | None = None
+    """The window that all its streams have answers of: its columns are the first ones, and lead every result."""
+
     @property
     def below(self) -> tuple[tuple[str, AnyQuery], ...]:
         """Its streams that are made of the answers of other queries, each with its query."""
@@ -89,7 +95,20 @@ class ChangePlan:
     @property
     def ends_with_row(self) -> bool:
         """Whether a window ends with its last row, rather than before an instant."""
-        return False
+        return isinstance(self.within, CountWindow)
+
+    @property
+    def told_at(self) -> str:
+        """The column with the instant at which a row is told."""
+        if self.emit != SNAPSHOT:
+            return "time"
+        return "window_end" if self.within is None or self.within.every_us is None else "as_of"
+
+    @property
+    def tells_once(self) -> bool:
+        """Whether each row is of one instant: windows of rows that slide in time may be told again as they are."""
+        slides = isinstance(self.within, CountWindow) and self.within.slide_us is not None
+        return self.within is not None and not slides
 
     @property
     def finishing(self) -> tuple[str, ...]:
@@ -119,12 +138,13 @@ class ChangePlan:
 
     @property
     def leading(self) -> tuple[str, ...]:
-        return leading_names(self.emit)
+        return leading_names(self.emit) if self.within is None else window_columns(self.within)
 
     @property
     def shown(self) -> tuple[str, ...]:
         """The columns of the select list."""
-        return self.root.names[: len(self.root.names) - self.hidden]
+        first = 0 if self.within is None else len(self.leading)
+        return self.root.names[first : len(self.root.names) - self.hidden]
 
     @property
     def emitted(self) -> pa.Schema:
@@ -133,6 +153,9 @@ class ChangePlan:
         if self.emit != SNAPSHOT:
             first = [pa.field("op", pa.string(), nullable=False), pa.field("time", TIME, nullable=False)]
         shown = self.root.columns[: len(self.root.columns) - self.hidden]
+        if self.within is not None:
+            first = [pa.field(column.name, column.type, column.name == "window_start") for column in shown]
+            first, shown = first[: len(self.leading)], shown[len(self.leading) :]
         return pa.schema([*first, *((column.name, column.type) for column in shown)])
 
 

@@ -7,6 +7,9 @@ from typing import Literal
 
 from windrow.plan.nodes.changes import Column, Node
 
+MOST_ROWS = 100_000
+"""Rows on the smaller side of a join without an equality: each row of the other side is compared with all of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Between:

@@ -15,6 +15,7 @@ from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.ordering import Ordering, Ranking, with_places
 from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns, tells_fates
 from windrow.plan.nodes.run_names import run_name
+from windrow.plan.nodes.seen_partial import rows_of
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.state_names import answer_text, compared_text, need_text
@@ -28,6 +29,9 @@ from windrow.plan.windows.time_window import TimeWindow
 if TYPE_CHECKING:
     from windrow.plan.nodes.stage import AnyQuery
 
+
+DUE = "#due"
+"""The column with the instant at which a window of rows is told that slides in time, where somebody asks for it."""
 
 UNNAMED = ""
 """The name of a query that was bound: whoever runs it gives it one."""
@@ -128,6 +132,13 @@ class QueryPlan:
         return isinstance(self.window, CountWindow)
 
     @property
+    def told_at(self) -> str:
+        """The column with the instant at which a window is answered."""
+        if self.window.every_us is not None:
+            return "as_of"
+        return DUE if any(output.name == DUE for output in self.outputs) else "window_end"
+
+    @property
     def finishing(self) -> tuple[str, ...]:
         """The expressions that make rows for readers of what slide emits."""
         texts = [*(output.sql for output in self.outputs), *(term.sql for term in self.order), self.having]
@@ -154,7 +165,7 @@ class QueryPlan:
         """What it needs of every pane: the number of rows, and what its aggregates are drawn from."""
         if self.clusters is not None:
             return (ROWS.partial, self.clusters)
-        return tuple(dict.fromkeys((ROWS.partial, *(aggregate.partial for aggregate in self.aggregates))))
+        return tuple(dict.fromkeys((rows_of(self.aggregates), *(aggregate.partial for aggregate in self.aggregates))))
 
     @property
     def need(self) -> str:

@@ -11,9 +11,9 @@ from windrow.plan.nodes.changes import Column, Node, Scan
 class StageEnd(Node):
     """The end of a stage: the changes of a sub-plan as they are, with the ends of rows that have not been sent yet.
 
-    `query` is a name for what the query asks: a part is sent once for each query, since one that comes later must not
-    be told that rows go of which it never heard. With `spread_by_all` its stage is spread by all columns of the part
-    that spread it together, as `part_key` says, and not by one of them.
+    `query` is a name for what the query asks, and its own: a part is sent once for each query, since one that comes
+    later, also one that asks the same, must not be told that rows go of which it never heard. With `spread_by_all` its
+    stage is spread by all columns of the part that spread it together, as `part_key` says, and not by one of them.
     """
 
     child: Node

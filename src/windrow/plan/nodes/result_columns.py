@@ -43,8 +43,12 @@ def leading_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool
 
 
 def tells_fates(window: TimeWindow | CountWindow) -> bool:
-    """Whether changes of clusters say what became of each: windows that count rows may change with every one."""
-    return not isinstance(window, CountWindow)
+    """Whether changes of clusters say what became of each.
+
+    Windows that count rows may change with every one; levels and early answers are compared each with the one of its
+    own before, which may not be the one that its clusters were followed from.
+    """
+    return not isinstance(window, CountWindow | NestedWindow) and window.every_us is None
 
 
 def named_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool) -> tuple[str, ...]:

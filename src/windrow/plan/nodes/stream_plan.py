@@ -82,12 +82,13 @@ class StreamPlan:
 
     def followed(self, spaces: Iterable[Space | RowSpace]) -> dict[str, str]:
         """What is held, in words by name, of the clusters of spaces of rows, to follow them from window to window."""
+        clustering = [query for query in self.queries if query.clusters is not None]
         return {
             followed_name(space, query): followed_text(space, query)
             for space in spaces
             if isinstance(space, RowSpace)
-            for query in self.queries_of(space)
-            if query.clusters is not None
+            for query in clustering
+            if space.answers(query)
         }
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:

@@ -9,6 +9,7 @@ early             Windows that answer while they fill
 early_rows        Windows of rows that answer while they fill
 horizon           How far back a query with levels is asked, and the stretch of time that this gives
 levels            Nested windows: one range and slide for each level, the finest first
+own_granules      How many granules each of several nested levels holds alone, where these are whole
 parts             What is folded for a window: one window, or several whose answers are told apart by a column
 predicate_window  Windows that open at a row with one condition and close at a row with another
 row_levels        Nested windows that count rows: one range and slide for each level

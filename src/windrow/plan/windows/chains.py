@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
 
 from windrow.plan.windows.levels import Levels
 from windrow.plan.windows.time_window import TimeWindow
@@ -22,19 +26,40 @@ def chains_of(windows: Iterable[TimeWindow]) -> list[Levels]:
     able = [
         window for window in windows if window.is_even and not window.is_early and _reach(window) % window.slide_us == 0
     ]
+    last = np.empty((3, len(able)), np.int64)  # of each chain the slide, offset and reach of its last window
     for window in sorted((w for w in able if w.range_us), key=lambda w: (_reach(w), w.slide_us, w.offset_us)):
-        for chain in chains:
-            if _lies_over(window, chain[-1]):
-                chain.append(window)
-                break
-        else:
-            chains.append([window])
+        slides, offsets, reaches = last[:, : len(chains)]
+        fits = (window.slide_us % slides == 0) & (reaches < _reach(window))
+        fits[fits] = (window.offset_us - offsets[fits]) % slides[fits] == 0
+        place = int(fits.argmax()) if fits.any() else len(chains)
+        if place == len(chains):
+            chains.append([])
+        chains[place].append(window)
+        last[:, place] = window.slide_us, window.offset_us, _reach(window)
     return [Levels(tuple(chain)) for chain in chains]
 
 
-def _lies_over(coarser: TimeWindow, finer: TimeWindow) -> bool:
-    divides = coarser.slide_us % finer.slide_us == 0 and (coarser.offset_us - finer.offset_us) % finer.slide_us == 0
-    return divides and _reach(coarser) > _reach(finer)
+Asked = TypeVar("Asked", bound=Hashable)
+
+
+def levels_below(asked: Mapping[TimeWindow, Iterable[Asked]]) -> dict[tuple[TimeWindow, Asked], TimeWindow | None]:
+    """For each window that nests with others of which the same is asked, the next finer one; None for the finest.
+
+    >>> hour, minute = TimeWindow(3600, 300), TimeWindow(60, 1)
+    >>> [below and below.range_us for below in levels_below({hour: "ab", minute: "b", TimeWindow(7, 2): "b"}).values()]
+    [None, 60]
+    """
+    windows: dict[Asked, list[TimeWindow]] = {}
+    for window, each in asked.items():
+        for one in each:
+            windows.setdefault(one, []).append(window)
+    below: dict[tuple[TimeWindow, Asked], TimeWindow | None] = {}
+    for one, able in windows.items():
+        for chain in chains_of(able):
+            if len(chain) > 1:
+                below[chain.windows[0], one] = None
+                below |= {(coarser, one): finer for finer, coarser in pairwise(chain.windows)}
+    return below
 
 
 def _reach(window: TimeWindow) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +13,7 @@ from windrow.plan.windows.calendar import Calendar
 from windrow.plan.windows.time_window import TimeWindow
 
 
-@dataclass(frozen=True, slots=True)
-class Comb:
+class Comb(NamedTuple):
     """Edges at `first_us` and every `slide_us` before and after; 0 <= first < slide."""
 
     slide_us: int

@@ -56,6 +56,11 @@ class EarlyRows(CountWindow):
         return time + 1
 
 
+def closing(window: CountWindow) -> CountWindow:
+    """The window that closes, of itself or of its early answers."""
+    return window.closes if isinstance(window, EarlyRows) else window
+
+
 def early_rows(window: CountWindow) -> EarlyRows:
     """The early answers of a window with EVERY."""
     assert window.every_us is not None

@@ -65,7 +65,9 @@ class LineDifferences:
         self._load()
         if following is not None:
             self._follow(following)
-        if not self._rows and not self._windows:
+        places = [*(where for _, where, _ in self._rows), *(where for _, where in self._windows)]
+        if not any(len(each.times) for each in places):  # windows may have no cluster
+            self._rows, self._windows = [], []
             return Told([], None)
         compared = _Compared(self)
         changes, whole = compared.changes(anew)

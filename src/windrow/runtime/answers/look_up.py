@@ -28,6 +28,8 @@ class LookUps:
 
     def added(self, results: Iterable[Result]) -> list[Result]:
         """The same results; rows without a partner, in an inner join, are none."""
+        if not self._queries:
+            return list(results)
         found = []
         for name, rows in results:
             query = self._queries.get(name)

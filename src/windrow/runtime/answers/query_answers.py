@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from windrow.plan.nodes.aggregates import Aggregate
 from windrow.plan.nodes.emission import CORRECTED, SNAPSHOT
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.row_panes import RowPanes
@@ -25,9 +26,9 @@ from windrow.runtime.answers.join_levels import RowLevels, rows_of_levels
 from windrow.runtime.answers.line_differences import Following, LineDifferences
 from windrow.runtime.answers.places import Places
 from windrow.runtime.answers.row_followers import RowFollower
-from windrow.runtime.answers.rows import answer_rounding, answer_rows
+from windrow.runtime.answers.rows import answer_rounding, answer_rows, rows_of_many
 from windrow.runtime.answers.window_rows import row_by_row
-from windrow.runtime.answers.windows import Answers
+from windrow.runtime.answers.windows import Answers, ManyAnswers
 from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome
@@ -53,9 +54,13 @@ class QueryAnswers:
         self._user = dict(plan.user_code)
         self._asking: dict[tuple[str, TimeWindow | CountWindow | None], list[QueryPlan]] = {}
         for space in plan.spaces:
+            name = space.name
             for query in plan.queries_of(space):
                 for window in _answered_apart(space, query):
-                    self._asking.setdefault((space.name, window), []).append(query)
+                    self._asking.setdefault((name, window), []).append(query)
+        self._alike: dict[tuple[str, CountWindow], list[tuple[str, int]] | None] = {}
+        self._kinds: dict[tuple[Aggregate, ...], int] = {}
+        self._like: dict[int, QueryPlan] = {}
         self._changing = {
             space.name: [(query.compared, query) for query in plan.queries_of(space) if query.is_compared]
             for space in plan.spaces
@@ -78,13 +83,58 @@ class QueryAnswers:
                     self._followers[name] = RowFollower(space, query, place, self._user, blocks, known)
         self._nested: dict[str, tuple[QueryPlan, list[Answers]]] = {}
         self._nested_rows: dict[str, tuple[QueryPlan, RowLevels]] = {}
+        self._waiting: dict[str, tuple[QueryPlan, RowLevels]] = {}
 
     def answer(self, space: AnySpace, name: str, state: KeptSpace, outcome: Outcome, answers: Answers) -> None:
         """Tell all who ask for them of the answers of a window of a space, whose `name` takes a while to find out."""
+        if answers.parts is not None:
+            self._answer_many(space, name, state, outcome, ManyAnswers(answers))
+            return
         if isinstance(space, RowSpace) and space.is_alone:
             outcome.alone += answers.count
         else:
-            outcome.answer(_kind(name, answers), answers.told_apart)
+            outcome.answer(_kind(name, answers.window), answers.told_apart)
+        self._tell(space, name, state, outcome, answers)
+
+    def _answer_many(self, space: AnySpace, name: str, state: KeptSpace, outcome: Outcome, many: ManyAnswers) -> None:
+        """The same of many windows that count rows: what is asked of each costs more than its few rows."""
+        parts = many.answers.parts
+        assert parts is not None and isinstance(state, RowPanesState)
+        outcome.answer_each([_kind(name, window) for window in parts.windows], parts.rows, many.answers.told_apart)
+        made: dict[int, pa.RecordBatch | None] = {}
+        for number, window in enumerate(parts.windows):
+            first, stop = parts.cuts[number : number + 2]
+            alike = self._told_alike(name, window, state)
+            for _, kind in alike or ():
+                if kind not in made:
+                    made[kind] = rows_of_many(self._like[kind], state.groups, many, self._user)
+            found = [(query, made[kind]) for query, kind in alike or ()]
+            told = [(query, rows.slice(first, stop - first)) for query, rows in found if rows is not None]
+            if alike is not None and len(told) == len(found):
+                outcome.results += told
+            else:
+                self._tell(space, name, state, outcome, many.part(number))
+
+    def _told_alike(self, name: str, window: CountWindow, state: RowPanesState) -> list[tuple[str, int]] | None:
+        """Who asks for the rows of a window as they are, each with the number of its aggregates; None if some do not.
+
+        The aggregates of thousands of queries are compared once.
+        """
+        place = (name, window)
+        if place not in self._alike:
+            asking = self._asking[place]
+            if all(_is_told_all(query) and state.knows_all(query) for query in asking):
+                self._alike[place] = [(query.name, self._kind_of(query)) for query in asking]
+            else:
+                self._alike[place] = None
+        return self._alike[place]
+
+    def _kind_of(self, query: QueryPlan) -> int:
+        kind = self._kinds.setdefault(query.aggregates, len(self._kinds))
+        self._like.setdefault(kind, query)
+        return kind
+
+    def _tell(self, space: AnySpace, name: str, state: KeptSpace, outcome: Outcome, answers: Answers) -> None:
         told: dict[str, Told] = {}
         followed: dict[str, Answers] = {}
         for query in self._asking[name, answers.window]:
@@ -100,6 +150,10 @@ class QueryAnswers:
                     if own not in followed:
                         followed[own] = self._followers[own].with_clusters(mine, state.groups)
                     mine = followed[own]
+                    if self._followers[own].in_turn:
+                        waiting = self._waiting.setdefault(query.name, (query, RowLevels(query)))
+                        waiting[1].add(mine, state.groups)
+                        continue
             if query.joins_levels and isinstance(space, RowSpace):
                 if query.name not in self._nested_rows:
                     self._nested_rows[query.name] = (query, RowLevels(query))
@@ -117,10 +171,7 @@ class QueryAnswers:
             elif (compared := self._compared_as[query.name]) in told:
                 batches, overflows = self._mine(query, told[compared]), 0
             elif compared in self._lines:
-                batch, overflows = answer_rows(query, state.groups, mine, self._user)
-                clusters, places = mine.clusters_for(query), mine.places
-                places = places if clusters is None else places.taken(clusters.rows)
-                self._lines[compared].add(batch, places, answer_rounding(query, mine, self._user))
+                overflows = self._compare(query, compared, mine, state.groups)
                 batches, told[compared] = [], Told([], None)
             else:
                 clusters = mine.clusters_for(query)
@@ -162,6 +213,23 @@ class QueryAnswers:
         for query, levels in self._nested_rows.values():
             self._join(query, levels.answers, levels.groups, compared, outcome)
         self._nested_rows = {}
+
+    def clusters_in_turn(self, outcome: Outcome) -> None:
+        """Clusters that are followed through early answers and others, which are of two spaces."""
+        for follower in self._followers.values():
+            follower.number()
+        compared: set[str] = set()
+        for query, waiting in self._waiting.values():
+            name = self._compared_as.get(query.name)
+            for answers in waiting.answers if name not in compared else ():
+                if name is None:
+                    batch, overflows = answer_rows(query, waiting.groups, answers, self._user)
+                    outcome.add(query.name, [row_by_row(query, batch) if query.items else batch])
+                else:
+                    overflows = self._compare(query, name, answers, waiting.groups)
+                outcome.failed += overflows
+            compared |= set() if name is None else {name}
+        self._waiting = {}
 
     def passed(self, space: RowSpace, state: Passing) -> None:
         """Note which windows of a space were due, for those who are told that one has become empty."""
@@ -233,6 +301,14 @@ class QueryAnswers:
         compared = {f"changes-{name}": differences.snapshot() for name, differences in self._all().items()}
         return compared | {name: follower.snapshot() for name, follower in self._followers.items()}
 
+    def _compare(self, query: QueryPlan, name: str, answers: Answers, groups: GroupSlots) -> int:
+        """Have the rows of answers compared with those before, later; how many values are NULL instead."""
+        batch, overflows = answer_rows(query, groups, answers, self._user)
+        clusters, places = answers.clusters_for(query), answers.places
+        places = places if clusters is None else places.taken(clusters.rows)
+        self._lines[name].add(batch, places, answer_rounding(query, answers, self._user))
+        return overflows
+
     def _mine(self, query: QueryPlan, told: Told) -> list[pa.RecordBatch]:
         """What one of those who share what is compared is told."""
         if told.whole is None or not self.audience.is_new(self._compared_as[query.name], query.name):
@@ -277,6 +353,12 @@ def _answered_apart(space: AnySpace, query: QueryPlan) -> Sequence[TimeWindow | 
     return (None,)
 
 
+def _is_told_all(query: QueryPlan) -> bool:
+    """Whether a query is told the rows of each of its windows as they are."""
+    apart = bool(query.items) or query.clusters is not None or isinstance(query.window, NestedRows)
+    return query.emit == SNAPSHOT and not apart
+
+
 def _is_plain(query: QueryPlan) -> bool:
     """Whether all answers are of one kind of window over time, one after the other."""
     window = query.window
@@ -301,8 +383,8 @@ def _following(window: TimeWindow, clock: int, newest: int | None) -> Following:
     return following
 
 
-def _kind(space: str, answers: Answers) -> str:
+def _kind(space: str, window: TimeWindow | CountWindow | None) -> str:
     """A name for the windows of a space that are answered, the same in all shards."""
-    if isinstance(answers.window, CountWindow):
-        return f"{space}.{answers.window.rows}-{answers.window.slide_rows}"
-    return space if answers.window is None else f"{space}.{answers.window.label}"
+    if isinstance(window, CountWindow):
+        return f"{space}.{window.rows}-{window.slide_rows}"
+    return space if window is None else f"{space}.{window.label}"

@@ -13,7 +13,7 @@ from windrow.plan.instants import shown_starts
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.parts import NestedWindow, level_of
 from windrow.plan.windows.row_levels import NestedRows
-from windrow.runtime.answers.windows import Answers
+from windrow.runtime.answers.windows import Answers, ManyAnswers
 from windrow.runtime.group_slots import GroupSlots
 
 
@@ -26,10 +26,7 @@ def answer_rows(
     """
     if answers.among is not None and query.clusters is None and not isinstance(query.window, NestedRows):
         many, first = answers.among
-        if query.aggregates not in many.made:
-            batch, overflows = answer_rows(query, groups, many.answers, user)
-            many.made[query.aggregates] = None if overflows else batch  # else each counts its own
-        made = many.made[query.aggregates]
+        made = rows_of_many(query, groups, many, user)
         if made is not None:
             return made.slice(first, len(answers.ends)), 0
     overflows = 0
@@ -62,6 +59,16 @@ def answer_rows(
         overflows += lowered.overflows
         columns.append(lowered.values)
     return pa.record_batch(columns, schema=schema), overflows
+
+
+def rows_of_many(
+    query: QueryPlan, groups: GroupSlots, many: ManyAnswers, user: Mapping[str, type]
+) -> pa.RecordBatch | None:
+    """The rows of all windows of `many` as a query has them; None where values are NULL, for each counts its own."""
+    if query.aggregates not in many.made:
+        batch, overflows = answer_rows(query, groups, many.answers, user)
+        many.made[query.aggregates] = None if overflows else batch
+    return many.made[query.aggregates]
 
 
 def answer_rounding(query: QueryPlan, answers: Answers, user: Mapping[str, type]) -> dict[str, np.ndarray]:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels import Fields, concat, take
+from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.aggregates import Aggregate, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.query_plan import QueryPlan
@@ -36,7 +37,8 @@ class Answers:
     say when those of them with a slide in time were due, and when windows that still fill were answered early.
     `partials` are those of the space, or only the `kept` ones; `window` tells which window of a space is answered, and
     `clusters` which clusters there are in the rows, for each clustering and each EVERY of those who ask. Where they are
-    `among` others, from a row of these on, all are made into rows of results together.
+    `among` others, from a row of these on, all are made into rows of results together. Those of many windows that count
+    rows come as one, with their `parts`.
     """
 
     count: int
@@ -50,6 +52,7 @@ class Answers:
     window: TimeWindow | CountWindow | None = None
     clusters: Mapping[AskedClusters, ClusterRows] = field(default_factory=dict)
     among: tuple[ManyAnswers, int] | None = None
+    parts: AnswerParts | None = None
 
     @property
     def until(self) -> np.ndarray:
@@ -91,6 +94,15 @@ class Answers:
         return Places.of(self.ends, self.rows, self.instants, by_row=isinstance(self.window, CountWindow))
 
     @property
+    def turns(self) -> tuple[np.ndarray, np.ndarray]:
+        """In which order answers of windows that count rows are due: by their last row, and with that when.
+
+        A window that a row closes comes before the early answers that follow that row.
+        """
+        assert self.rows is not None
+        return self.rows, np.full(len(self.rows), BEFORE_ALL) if self.instants is None else self.instants
+
+    @property
     def told_apart(self) -> np.ndarray:
         """What tells windows apart: when they were due, the number of their last row, or when they end."""
         if self.instants is not None:
@@ -115,7 +127,21 @@ class Answers:
             partials=(),
             clusters={},
             among=None,
+            parts=None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerParts:
+    """Whose answers stand one after the other: those of `windows[i]` from row `cuts[i]` to `cuts[i + 1]`."""
+
+    windows: Sequence[CountWindow]
+    cuts: Sequence[int]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """How many rows each window has."""
+        return np.diff(self.cuts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,26 +151,24 @@ class ManyAnswers:
     answers: Answers
     made: dict[tuple[Aggregate, ...], pa.RecordBatch | None] = field(default_factory=dict)
 
-
-def made_together(parts: Sequence[Answers], partials: tuple[Fields, ...]) -> Sequence[Answers]:
-    """The answers of windows that count rows by the same partials, which are `partials` one after the other."""
-    if len(parts) < 2:
-        return parts
-    starts = [part.starts for part in parts if part.starts is not None]
-    rows = [part.rows for part in parts if part.rows is not None]
-    ends, slots = ([getattr(part, name) for part in parts] for name in ("ends", "slots"))
-    counts = np.array(list(map(len, slots)))
-    whole = replace(
-        parts[0],
-        count=sum(part.count for part in parts),
-        starts=np.concatenate(starts),
-        ends=np.concatenate(ends),
-        slots=np.concatenate(slots),
-        rows=np.concatenate(rows),
-        partials=partials,
-    )
-    many, firsts = ManyAnswers(whole), np.cumsum(counts) - counts
-    return [replace(part, among=(many, first)) for part, first in zip(parts, firsts.tolist())]
+    def part(self, number: int) -> Answers:
+        """The answers of one of the windows."""
+        whole = self.answers
+        assert whole.parts is not None and whole.starts is not None and whole.rows is not None
+        first, stop = whole.parts.cuts[number : number + 2]
+        rows = whole.rows[first:stop]
+        return replace(
+            whole,
+            count=1 + int(np.count_nonzero(np.diff(rows))),
+            starts=whole.starts[first:stop],
+            ends=whole.ends[first:stop],
+            slots=whole.slots[first:stop],
+            rows=rows,
+            partials=tuple({name: column[first:stop] for name, column in fields.items()} for fields in whole.partials),
+            window=whole.parts.windows[number],
+            among=(self, first),
+            parts=None,
+        )
 
 
 Folded = tuple[np.ndarray, np.ndarray, dict[Partial, Fields]]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from windrow.errors import JobError
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd, leaves_in
+from windrow.plan.nodes.regrouped import Leaf, leaves_in
 from windrow.runtime.changes.away import Entry
 
 
@@ -34,11 +34,10 @@ def who_goes_on(entry: Entry, query: ChangePlan, names: list[str], kept: Iterabl
     """Who of those that ask for `query` goes on with what an entry of those `kept` has: who was told of it before.
 
     Another one would be told that rows go of which it never heard, and has a pipeline of its own. Where nobody is
-    known, it is the same query by another name; what one stage sends to the next is for all of them.
+    known, it is the same query by another name. What one stage sends to the next is for one query alone.
     """
     before = {name for other in kept for name in _told(other, query, names)}
-    between = isinstance(query.root, StageEnd) or any(isinstance(leaf, Regrouped) for leaf in leaves_in(query.root))
-    if between or not before & set(names):
+    if not before & set(names):
         return names
     own = _told(entry, query, names)
     return [name for name in names if name in own]

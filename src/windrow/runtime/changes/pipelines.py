@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -47,14 +47,20 @@ class Pipelines:
     shares nothing with those that were there.
     """
 
-    def __init__(self, plan: StagePlan, blocks: Blocks, kept: Snapshot, version: int) -> None:
-        """As `kept` has it; what is new is named by the `version` of the shard that it comes to."""
+    def __init__(
+        self, plan: StagePlan, blocks: Blocks, kept: Snapshot, version: int, older: Pipelines | None = None
+    ) -> None:
+        """As `kept` has it; what is new is named by the `version` of the shard that it comes to.
+
+        An `older` view of the same state gives what it has in memory.
+        """
         self._plan, self._blocks = plan, blocks
         self._told: dict[str, dict[str, list[str]]] = {}  # by pipeline: who hears of what is asked
         self._moves: int = kept.get("moves", 0)
         self._clock: int | None = kept.get("clock")
         self._carried: list[Entry] = []
-        self._groups = self._opened(kept.get("together", []), version)
+        known = {} if older is None else {together.prefix: together for together in older._groups}
+        self._groups: list[Together] = self._opened(kept.get("together", []), version, known)
 
     @property
     def queries(self) -> int:
@@ -142,14 +148,14 @@ class Pipelines:
             if isinstance(query.root, StageEnd):
                 outcome.parts.append((query.name, changed[name]))
             elif last > BEFORE_ALL:
-                batches = together.answers(name, changed[name], last)
-                if query.emit == SNAPSHOT:  # each is one window
-                    ends = [batch.column("window_end").cast(pa.int64())[0].as_py() for batch in batches]
-                    outcome.answer(name, np.array(ends, np.int64))
+                batches = together.answers(name, changed[name], last, ended)
+                if query.emit == SNAPSHOT:
+                    ends = [batch.column("window_end").cast(pa.int64()).to_numpy() for batch in batches]
+                    outcome.answer(name, np.unique(np.concatenate(ends)) if ends else np.zeros(0, np.int64))
                 for asking in self._told[together.prefix][name]:
                     outcome.add(asking, batches)
 
-    def _opened(self, kept: list[Entry], version: int) -> list[Together]:
+    def _opened(self, kept: list[Entry], version: int, older: Mapping[str, Together]) -> list[Together]:
         """The queries by when they came; those that are no more are carried along, unread."""
         waiting = {query.asked: query for query in self._plan.changing}
         names: dict[str, list[str]] = {}
@@ -169,7 +175,8 @@ class Pipelines:
             entry = let_go(was, entry, self._blocks)
             if known:
                 self._told[entry["prefix"]] = told
-                opened.append(Together.open(entry["prefix"], known, self._plan, self._blocks, entry))
+                place = (entry["prefix"], known, self._plan, self._blocks, entry)
+                opened.append(Together.open(*place, older.get(entry["prefix"])))
             if entry["away"]:
                 self._carried.append(entry)
         for number, queries in enumerate(coming_together(waiting)):

@@ -41,9 +41,14 @@ class Sampled:
     def nbytes(self) -> int:
         return self._table.nbytes
 
-    def answers(self, changes: Changes, until: int) -> list[pa.RecordBatch]:
-        """The answers at all slides up to `until`, from the net `changes` at slides since the last."""
+    def answers(self, changes: Changes, until: int, ended: bool = False) -> list[pa.RecordBatch]:
+        """The answers at all slides up to `until`, from the net `changes` at slides since the last.
+
+        Where the input has `ended`, only whole windows are told: one stream may have come further than another.
+        """
         query = self._query
+        if query.tells_once:
+            return self._come(changes, ended)
         assert query.slide_us is not None
         begins = [0, *(np.flatnonzero(np.diff(changes.times)) + 1).tolist(), len(changes)] if len(changes) else [0]
         runs = {int(changes.times[low]): slice(low, high) for low, high in pairwise(begins)}
@@ -57,7 +62,8 @@ class Sampled:
                 np.add.at(self._table.side["n"], slots, part.weights)
                 self._table.touch(slots)
             rows = self._rows(end)
-            found += [rows] if rows.num_rows else []
+            told = rows.filter(rows["final"]) if ended and "final" in query.leading else rows
+            found += [told] if told.num_rows else []
             # slides at which there is nothing are jumped over, however far the clock has gone
             end = end + query.slide_us if rows.num_rows else following[bisect_right(following, end)]
         if runs or self._last is not None:
@@ -65,6 +71,16 @@ class Sampled:
         if self._table.crowded:
             self._table.sweep(self._table.side["n"] > 0)
         return found
+
+    def _come(self, changes: Changes, ended: bool) -> list[pa.RecordBatch]:
+        """The same where no row is there at two slides: all that come, without a look at each slide."""
+        came = changes.keep(changes.weights > 0)
+        came = came.take(np.repeat(np.arange(len(came)), came.weights))
+        schema = self._query.emitted
+        rows = pa.table([*came.columns], names=schema.names).cast(schema)
+        rows = rows.filter(rows["final"]) if ended and "final" in self._query.leading else rows
+        batches: list[pa.RecordBatch] = rows.combine_chunks().to_batches()
+        return [batch for batch in batches if batch.num_rows]
 
     def save(self, version: int) -> None:
         self._table.save(version)
@@ -76,6 +92,8 @@ class Sampled:
         often = self._table.side["n"][: len(self._table)]
         slots = np.repeat(np.arange(len(often)), often)
         columns = self._table.columns_of(slots)
+        if self._query.within is not None:
+            return pa.record_batch([*columns], schema=self._query.emitted)  # each row says which window it is of
         start = EARLIEST_US - 1 if self._query.unbounded else end - self._query.range_us
         times = [shown_starts(np.full(len(slots), start)).cast(TIME), pa.repeat(pa.scalar(end), len(slots)).cast(TIME)]
         return pa.record_batch([*times, *columns], schema=self._query.emitted)

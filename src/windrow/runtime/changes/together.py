@@ -47,8 +47,19 @@ class Together:
     every_us: int | None = None
 
     @classmethod
-    def open(cls, prefix: str, queries: Queries, plan: StagePlan, blocks: Blocks, kept: Snapshot | None) -> Together:
-        """From the blocks that begin with `prefix`, as `kept` tells of them; without it, from nothing."""
+    def open(
+        cls,
+        prefix: str,
+        queries: Queries,
+        plan: StagePlan,
+        blocks: Blocks,
+        kept: Snapshot | None,
+        older: Together | None = None,
+    ) -> Together:
+        """From the blocks that begin with `prefix`, as `kept` tells of them; without it, from nothing.
+
+        An `older` view of them gives what it has in memory.
+        """
         blocks, first = PrefixedBlocks(blocks, prefix), next(iter(queries.values()))
         pipeline = Pipeline(
             {name: query.root for name, query in queries.items()},
@@ -59,6 +70,7 @@ class Together:
             snapshot=kept and kept["pipeline"],
             ends=None if first.slide_us is None else SlideEnds(first.slide_us, first.offset_us),
             spread={key.leaf: key.columns for key in plan.keys},
+            older=None if older is None else older.pipeline,
         )
         sampled: dict[str, Sampled | Beginnings] = {}
         for name, query in queries.items():
@@ -126,14 +138,14 @@ class Together:
             arrivals[leaf] = Arrivals(table.column(TIME).to_numpy() + later, table)
         return self.pipeline.advance(arrivals, until, ended=ended)
 
-    def answers(self, name: str, changes: Changes, until: int) -> list[pa.RecordBatch]:
-        """What a query sends of the changes up to `until`."""
+    def answers(self, name: str, changes: Changes, until: int, ended: bool) -> list[pa.RecordBatch]:
+        """What a query sends of the changes up to `until`, where the input may have `ended`."""
         query = self.queries[name]
         if self.slide_us is not None or self.every_us is not None:
             changes = at_slides(changes, query)
         telling = self.sampled.get(name)
         if isinstance(telling, Sampled):
-            return telling.answers(changes, until)
+            return telling.answers(changes, until, ended)
         sent = OPERATIONS[query.emit]
         if telling is not None:
             changes = telling.of(changes)

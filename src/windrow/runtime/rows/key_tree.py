@@ -3,6 +3,7 @@ built once."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import gcd
@@ -10,9 +11,11 @@ from math import gcd
 import numpy as np
 
 from windrow.kernels import Fields, Kernel, concat, identity
-from windrow.kernels.footprint import size_of
+from windrow.kernels.footprint import bytes_of
 from windrow.plan.windows.row_window import CountWindow
 from windrow.runtime.rows.key_runs import GroupRuns
+from windrow.storage.blocks import Blocks
+from windrow.storage.working_set import working_set_of
 from windrow.windows.entries import Entries
 from windrow.windows.tree import nodes_over
 
@@ -20,6 +23,9 @@ Node = tuple[int, int]
 """A level l and a number k: the rows of a group at positions from k * 2^l up to (k + 1) * 2^l leaves of its key."""
 
 TOP = 62
+
+CLAIMED = 65_536
+"""So many bytes of nodes are built until it is looked whether there is room for them."""
 
 LEAF_ROWS = 16
 """At least so many points are summarised at once: fewer take longer to merge than to take in."""
@@ -41,21 +47,33 @@ class KeyTree:
     A node depends on its rows alone, so that one which is not in memory is built again from them and comes to the same
     bits. A window merges at most 2 log2 of its rows, and a row is in one node of each level, built once. A
     leaf is made of so many rows, all at once, and so are the edges of windows.
+
+    Where half of memory is held, all nodes are given up: also while windows are answered, one group after the other.
     """
 
-    def __init__(self, kernels: Sequence[Kernel], members: Sequence[int], leaf: int = 1) -> None:
+    def __init__(self, kernels: Sequence[Kernel], members: Sequence[int], blocks: Blocks, leaf: int = 1) -> None:
         self._leaf = leaf
         self.members = tuple(members)
         self._kernels = [kernels[i] for i in self.members]
         self._nodes: dict[int, dict[Node, list[Fields]]] = {}
+        self._built = self._claimed = 0
+        self._sizes: dict[int, int] = {}
+        self._working = working_set_of(blocks)
+        if self._working is not None and self.members:
+            self._working.may_ask(self)
 
     def slide(self, slots: np.ndarray, lows: np.ndarray, highs: np.ndarray, rows: GroupRuns) -> list[Fields]:
         """For each of the kernels the fold of each of `slots` at low <= position < high."""
         answers = [identity(kernel, len(slots)) for kernel in self._kernels]
-        for i, (slot, low, high) in enumerate(zip(slots.tolist(), lows.tolist(), highs.tolist())):
+        order = np.argsort(slots, kind="stable")  # what a group has built serves all of its windows
+        ranges = (column[order].tolist() for column in (slots, lows, highs))
+        for i, slot, low, high in zip(order.tolist(), *ranges):
             parts = [part for part in self._parts(slot, low, high, rows) if part is not None]
             for number, (kernel, into) in enumerate(zip(self._kernels, answers)):
                 _combine(kernel, into, i, [part[number] for part in parts])
+            if self._built >= CLAIMED:
+                self._claim()
+        self._claim()
         return answers
 
     def leave(self, gone: Entries, freed: np.ndarray) -> None:
@@ -71,9 +89,31 @@ class KeyTree:
 
     @property
     def nbytes(self) -> int:
-        """About what all nodes take, by the first of them."""
-        nodes = [part for held in self._nodes.values() for part in held.values()]
-        return len(nodes) * sum(size_of(column) for fields in nodes[0] for column in fields.values()) if nodes else 0
+        """About what all nodes take, by the first that was built of each level."""
+        levels = Counter(level for held in self._nodes.values() for level, _ in held)
+        return sum(count * self._sizes[level] for level, count in levels.items())
+
+    @property
+    def gives(self) -> int:
+        return self._claimed
+
+    def give(self) -> None:
+        """Let go of all nodes: they are built again from their rows."""
+        assert self._working is not None
+        self._working.held -= self._claimed
+        self._nodes, self._claimed = {}, 0
+
+    def held(self) -> int:
+        """What all nodes take, which from now on is known to be held."""
+        self._claimed = self.nbytes
+        return self._claimed
+
+    def _claim(self) -> None:
+        """Ask for room for what was built since."""
+        more, self._built = self._built, 0
+        if self._working is not None:
+            self._claimed += more
+            self._working.claim(more)
 
     def _node(self, slot: int, node: Node, rows: GroupRuns) -> list[Fields] | None:
         """The partials of a node; None where the group has no rows in it."""
@@ -95,6 +135,9 @@ class KeyTree:
         for i, (kernel, into) in enumerate(zip(self._kernels, made)):
             _combine(kernel, into, 0, [part[i] for part in parts])
         held[node] = made
+        if level not in self._sizes:
+            self._sizes[level] = sum(map(bytes_of, made))
+        self._built += self._sizes[level]
         return made
 
     def _parts(self, slot: int, low: int, high: int, rows: GroupRuns) -> Iterator[list[Fields] | None]:

@@ -59,9 +59,9 @@ class PartitionSpaceState(KeyedSpace):
         removing = [i for i, partial in enumerate(space.partials) if partial.kind == "user_rows"]
         merging = [i for i, kernel in enumerate(self._kernels) if isinstance(kernel, User)]
         self._running = KeyRunning(self._kernels, removing, f"{space.name}.running", blocks, kept.get("running"))
-        self._tree = KeyTree(self._kernels, merging)
+        self._tree = KeyTree(self._kernels, merging, blocks)
         points = [i for i, kernel in enumerate(self._kernels) if isinstance(kernel, PointRows)]
-        self._points = KeyTree(folded, points, leaf=leaf_rows(space.window))
+        self._points = KeyTree(folded, points, blocks, leaf=leaf_rows(space.window))
         self._new = nothing([Place(), *self._kernels])
         self._were: Needed = _all
         self.duplicates = 0
@@ -192,7 +192,7 @@ class PartitionSpaceState(KeyedSpace):
     @property
     def bytes_held(self) -> int:
         """What must be in memory: sums without bound, windows kept folded, how many rows each key had, the groups."""
-        folded = self._running.nbytes + self._tree.nbytes + self._points.nbytes + self._sums.nbytes
+        folded = self._running.nbytes + self._tree.held() + self._points.held() + self._sums.nbytes
         return folded + self._counts.nbytes + self._bytes_of_keys
 
     def save(self, version: int) -> None:

@@ -164,10 +164,11 @@ class PendingRows:
 
 
 def joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """All rows of `parts`, one after the other."""
+    """All rows of `parts`, one after the other; where all summaries of one are empty, it cannot tell their type."""
     if len(parts) == 1:
         return parts[0]
-    return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+    tables = [pa.Table.from_batches([part]) for part in parts]
+    return pa.concat_tables(tables, promote_options="permissive").combine_chunks().to_batches()[0]
 
 
 def _are_of(rows: pa.RecordBatch, share: Share, by: Sequence[int]) -> np.ndarray:

@@ -79,8 +79,10 @@ class RowPanesState(NumberedRows):
         self._folds.close(self._cuts.pane_at(self._order.count))
         assert self._first is not None and self._known_from is not None
         whole_from = None if self._since is None else self._known_from
-        for window, due in self._due.between(numbered, self._times, self._first, self._known_from, whole_from):
-            self._pass(Passed(None, due.ends, due.highs, None, self.space.counts_as(window)))
+        self._due.find(numbered, self._times, self._first, self._known_from, whole_from)
+        if self.passed is not None:
+            for window, due in self._due.windows():
+                self._pass(Passed(None, due.ends, due.highs, None, window))
         self._due.answer(emit)
         self._last = int(numbered.times[-1])
 
@@ -90,6 +92,10 @@ class RowPanesState(NumberedRows):
         if since is None or answers.starts is None:
             return answers
         return answers.part(np.flatnonzero(answers.starts >= since))
+
+    def knows_all(self, query: QueryPlan) -> bool:
+        """Whether a query is told of all windows."""
+        return self._since_of[query.name] is None
 
     def last_end(self, clock: int, newest: int) -> int:
         """Until when the clock must go for all rows up to `newest` to be answered."""

@@ -62,19 +62,26 @@ class RowTimes:
         return held.partials[0]["time"][np.searchsorted(held.panes, positions)]
 
     def found(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same for positions of which some may not be held, and which are: what others have as a time says nothing.
+        """The same for positions in any order, of which some may not be held, and which are: what others have as a time
+        says nothing. Between positions that are far apart nothing is read.
 
         >>> from windrow.storage.blocks import MemoryBlocks
         >>> times = RowTimes("times", MemoryBlocks())
         >>> times.add(np.array([2, 6]), np.array([50, 80]))
-        >>> [part.tolist() for part in times.found(np.array([2, 4, 6]))]
-        [[50, 80, 80], [True, False, True]]
+        >>> [part.tolist() for part in times.found(np.array([6, 4, 2]))]
+        [[80, 80, 50], [True, False, True]]
         """
         times, known = np.zeros(len(positions), np.int64), np.zeros(len(positions), bool)
-        held = self._log.between(int(positions[0]), int(positions[-1]) + 1) if len(positions) else None
-        if held is not None and len(held):
-            places = np.minimum(np.searchsorted(held.panes, positions), len(held) - 1)
-            times, known = held.partials[0]["time"][places], held.panes[places] == positions
+        if not len(positions):
+            return times, known
+        order = np.argsort(positions, kind="stable")
+        ordered = positions[order]
+        for run in np.split(order, np.flatnonzero(np.diff(ordered) > STEP) + 1):
+            asked = positions[run]
+            held = self._log.between(int(asked[0]), int(asked[-1]) + 1)
+            if len(held):
+                places = np.minimum(np.searchsorted(held.panes, asked), len(held) - 1)
+                times[run], known[run] = held.partials[0]["time"][places], held.panes[places] == asked
         return times, known
 
     def first_after(self, limits: np.ndarray, since: int) -> np.ndarray:

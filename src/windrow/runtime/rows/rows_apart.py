@@ -19,7 +19,7 @@ def refuse_rows_apart(plan: StreamPlan, held: Collection[str]) -> None:
     windows, and nobody would be told.
     """
     for space in plan.row_spaces:
-        if not isinstance(space, RowPanes) or space.name in held:
+        if not held or not isinstance(space, RowPanes) or space.name in held:
             continue
         for query in plan.queries_of(space):
             assert isinstance(query.window, CountWindow)

@@ -29,6 +29,8 @@ class Sample:
         self._stream, self._columns = stream, dict(zip(texts, columns))
         self._events, self._behind = 0, 0
         self._bytes = dict.fromkeys(texts, 0)
+        self._there = dict.fromkeys(texts, 0)
+        self._reach: tuple[int, int] | None = None
         self._hashes: dict[str, list[int]] = {}
         self._empty: set[str] | None = None
 
@@ -38,19 +40,32 @@ class Sample:
         own = {text: batch.column(name) for text, name in self._columns.items() if name in batch.schema.names}
         for text, column in own.items():
             self._bytes[text] += column.nbytes
+            self._there[text] += how_many_there(column)
         if len(self._hashes) < len(own):
             self._hashes = {text: smallest(column.slice(0, LOOKED_AT)) for text, column in own.items()}
         if len(times):  # where no event can be used, none could have had a value
             empty = {text for text, column in own.items() if column.null_count == len(column)}
             self._empty = empty if self._empty is None else self._empty & empty
-        first = times[:IN_ORDER]
-        self._behind = max(self._behind, int((np.maximum.accumulate(first) - first).max(initial=0)))
+            first, last = self._reach or (int(times[0]), int(times[0]))
+            self._reach = min(first, int(times.min())), max(last, int(times.max()))
+        looked_at = times[:IN_ORDER]
+        self._behind = max(self._behind, int((np.maximum.accumulate(looked_at) - looked_at).max(initial=0)))
 
     def told(self) -> dict[str, Any]:
         """As plain values."""
         known = {"stream": self._stream, "events": self._events, "behind": self._behind}
         empty = None if self._empty is None else sorted(self._empty)
-        return known | {"bytes": self._bytes, "hashes": self._hashes, "empty": empty}
+        counted = {"bytes": self._bytes, "there": self._there, "reach": self._reach}
+        return known | counted | {"hashes": self._hashes, "empty": empty}
+
+
+def how_many_there(column: pa.Array) -> int:
+    """How many values are not NULL; of conditions, how many are true.
+
+    >>> how_many_there(pa.array([1, None, 3])), how_many_there(pa.array([True, False, None]))
+    (2, 1)
+    """
+    return int(column.true_count if pa.types.is_boolean(column.type) else len(column) - column.null_count)
 
 
 def smallest(column: pa.Array) -> list[int]:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from windrow.plan.nodes.distributed import SHARD
 from windrow.plan.nodes.regrouped import EVERYWHERE
 from windrow.plan.nodes.stream_plan import SpreadScan
-from windrow.runtime.keys import encode_keys, spread
+from windrow.runtime.keys import spread_rows
 from windrow.runtime.reject import TIME
 from windrow.runtime.slice.distribution import shards_of
 
@@ -79,7 +79,6 @@ def by_shard(rows: pa.RecordBatch, key: Sequence[str], shards: Sequence[int]) ->
         return [(shard, rows) for shard in shards]
     if len(shards) == 1 or not key:
         return [(shards[0], rows)]
-    owners, groups = encode_keys([rows.column(name) for name in key], rows.num_rows)
-    places = spread(groups, len(shards))[owners]
+    places = spread_rows([rows.column(name) for name in key], rows.num_rows, len(shards))
     parts = [(shard, rows.filter(pa.array(places == i))) for i, shard in enumerate(shards)]
     return [(shard, part) for shard, part in parts if part.num_rows]

@@ -29,6 +29,9 @@ from windrow.windows.log import PaneLog
 
 Emit = Callable[[Answers], None]
 
+LEVELS = "levels"
+"""Windows of which one is told from what another has come to."""
+
 
 @dataclass(frozen=True, slots=True)
 class DueWindows:
@@ -54,10 +57,17 @@ class DueWindows:
         self.folds.close(self.space.cuts.pane_at(last))
         due = self.turns.between(before, clock) if newest is None else range(len(self.folds.each))
         together: dict[object, list[FoldState]] = {}
-        for fold in (self.folds.each[number] for number in due):
-            together.setdefault(self.followers.early or fold.lattice or fold.window, []).append(fold)
-        for folds in together.values():
-            self._answer(folds, before, clock, emit, newest)
+        asked = [self.folds.each[number] for number in due]
+        lattices, levels = any(fold.lattice for fold in asked), any(fold.nests for fold in asked)
+        for fold in asked:
+            nested = LEVELS if fold.nests or (fold.lattice and levels) else None
+            together.setdefault(self.followers.early or nested or fold.lattice or fold.window, []).append(fold)
+        for group, folds in together.items():
+            if group is LEVELS:  # those whose ends are the same are told from the finest on
+                folds.sort(key=lambda fold: fold.window.range_us or 0)
+            self._answer(folds, before, clock, emit, newest, in_turn=lattices or group is not LEVELS)
+            for fold in folds:
+                fold.forget_told()
 
     def last_end(self, clock: int, newest: int) -> int:
         """When the last window ends that an event at `newest` lies in; of windows without bound, the next.
@@ -67,15 +77,24 @@ class DueWindows:
         return max(clock, *(_last_over(window, newest) for window in self.space.windows))
 
     def _answer(
-        self, folds: Sequence[FoldState], before: int | None, clock: int, emit: Emit, newest: int | None
+        self,
+        folds: Sequence[FoldState],
+        before: int | None,
+        clock: int,
+        emit: Emit,
+        newest: int | None,
+        *,
+        in_turn: bool,
     ) -> None:
         """Answer one window, or those that belong together, by time.
 
-        A lattice forgets what was asked, and clusters are followed from early answers to finals.
+        A lattice forgets what was asked, and clusters are followed from early answers to finals. Levels need no turns
+        one by one: so many at once as are told at once.
         """
         waiting: dict[TimeWindow, list[Folded]] = {}
         rows = 0
-        for fold, numbers in self._together(self._in_turn(folds, before, clock, newest)):
+        stride = 1 if in_turn else min(fold.window.slide_us for fold in folds) * self._at_once
+        for fold, numbers in self._together(self._in_turn(folds, before, clock, newest, stride)):
             told, slots, partials = self._folded(fold, numbers)
             if len(told):
                 waiting.setdefault(fold.window, []).append((told, slots, partials))
@@ -87,11 +106,15 @@ class DueWindows:
 
     def _together(self, due: Iterator[tuple[FoldState, int]]) -> Iterator[tuple[FoldState, list[int]]]:
         """Windows of one fold that are due one after the other, so many as are folded at once; some rows at a time."""
-        most = max(1, ANSWER_ROWS // max(self.groups.width, 1))
         for fold, run in groupby(due, itemgetter(0)):
             numbers = map(itemgetter(1), run)
-            while some := list(islice(numbers, most if fold.at_once else 1)):
+            while some := list(islice(numbers, self._at_once if fold.at_once else 1)):
                 yield fold, some
+
+    @property
+    def _at_once(self) -> int:
+        """So many windows are told at once."""
+        return max(1, ANSWER_ROWS // max(self.groups.width, 1))
 
     def _folded(self, fold: FoldState, numbers: Sequence[int]) -> Folded:
         """The groups of windows `numbers` that hold an event, with their partials."""
@@ -142,14 +165,14 @@ class DueWindows:
             emit(answers)
 
     def _in_turn(
-        self, folds: Sequence[FoldState], before: int | None, clock: int, newest: int | None
+        self, folds: Sequence[FoldState], before: int | None, clock: int, newest: int | None, stride: int
     ) -> Iterator[tuple[FoldState, int]]:
-        """The windows of `folds` that are due, by their ends."""
-        due = (self._due(place, fold, before, clock, newest) for place, fold in enumerate(folds))
+        """The windows of `folds` that are due, by the stretches of `stride` that they end in."""
+        due = (self._due(place, fold, before, clock, newest, stride) for place, fold in enumerate(folds))
         return ((folds[place], number) for _, place, number in merge(*due))
 
     def _due(
-        self, place: int, fold: FoldState, before: int | None, clock: int, newest: int | None
+        self, place: int, fold: FoldState, before: int | None, clock: int, newest: int | None, stride: int
     ) -> Iterator[tuple[int, int, int]]:
         window = fold.window
         until = clock
@@ -157,7 +180,7 @@ class DueWindows:
             until = max(clock, _last_over(window, newest))
         first = self.firsts.of_window(window)
         for number in fold.due(before, until, first, self._next_pane, len(self.groups)):
-            yield window.end(number), place, number
+            yield window.end(number) // stride, place, number
 
     def _next_pane(self, first: int) -> int | None:
         """The oldest pane from `first` on that holds anything."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from windrow.kernels import Fields
 from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.seen_partial import SeenPartial
 from windrow.plan.nodes.spaces import Fold
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.time.kept_partials import KeptPartials
@@ -22,10 +24,17 @@ from windrow.windows.exclude import Exclude
 from windrow.windows.held import Held
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance
+from windrow.windows.progressive import Below, Progressive
 from windrow.windows.refold import Refold
 from windrow.windows.repetitive_merge import RepetitiveMerge
 from windrow.windows.running import Accumulate, Subtract
+from windrow.windows.stacked_spans import StackedSpans
 from windrow.windows.two_stacks import TwoStacks
+
+NOTHING: Mapping[Partial, TimeWindow | None] = MappingProxyType({})
+
+FEW_CELLS = 3
+"""So few granules are merged as quickly as two stacks of them, and nothing is kept beside them."""
 
 OVER_CONTEXTS: dict[str, type[ContextMaintenance]] = {
     "binary": SlidingBinaryMerge,
@@ -39,7 +48,7 @@ OVER_CONTEXTS: dict[str, type[ContextMaintenance]] = {
 class FoldState:
     """The running state of one window: a maintenance for each way that its partials are kept.
 
-    What is `shared` is not its own: other windows of the space read the same.
+    What it reads of what is `shared` is not its own: other windows of the space read the same.
     """
 
     def __init__(
@@ -52,23 +61,67 @@ class FoldState:
         blocks: Blocks,
         snapshot: Mapping[str, Snapshot],
         whole_from: int = BEFORE_ALL,
+        below: Mapping[Partial, TimeWindow | None] = NOTHING,
     ) -> None:
-        """Panes before `whole_from` may be coarser than the window."""
+        """Panes before `whole_from` may be coarser than the window; `below` are the levels that it lies over."""
         self.window, self.partials = fold.window, fold.partials
         self.own: dict[str, Maintenance] = {}
         self._ways: list[tuple[tuple[Partial, ...], Maintenance]] = []
-        read = {other.way: other for other in shared if fold.window in other.windows}
+        self.reads: list[tuple[TimeWindow, tuple[Partial, ...], Below]] = []  # from which levels, told by these
+        self.tells: list[tuple[tuple[Partial, ...], Below]] = []  # the levels above
+        read = {other.way: other for other in shared if other.way != "bitmaps"}
+        bitmaps = {partial: other for other in shared if other.way == "bitmaps" for partial in other.partials}
         in_turn = [read[way].name for way in ("binary", "stairs") if way in read]
+        in_turn += [other.name for other in bitmaps.values()]
         self.lattice = in_turn[0] if in_turn else None  # at most one: these forget what was asked
-        for way, members in _ways(fold):
+        for way, members in _ways(fold, below):
+            if way == "bitmaps":
+                self._ways.append((bitmaps[members[0]].partials, bitmaps[members[0]].maintenance))
+                continue
             if way in read:
                 self._ways.append((read[way].partials, read[way].maintenance))
                 continue
-            name = _name(way, fold, members)
+            name = _name(way, fold, members, below)
             view, place = StateView.of(log, kept, members, whole_from), f"{family}.{name}.window"
-            made = maintenance_of(way, view, place, blocks, snapshot.get(name), fold.window)
+            if way == "progressive":
+                finer = below.get(members[0])
+                made = self._progressive(finer, members, view, place, blocks, snapshot.get(name))
+            else:
+                made = maintenance_of(way, view, place, blocks, snapshot.get(name), fold.window)
             self.own[name] = made
             self._ways.append((members, made))
+
+    def _progressive(
+        self,
+        finer: TimeWindow | None,
+        members: tuple[Partial, ...],
+        view: StateView,
+        place: str,
+        blocks: Blocks,
+        snapshot: Snapshot | None,
+    ) -> Maintenance:
+        """The window as a level over the `finer` one, if there is one: what it holds alone is folded by itself."""
+        window = self.window
+        reach = 0 if finer is None else finer.range_us or 0
+        cells = (window.range_us or 0) // window.slide_us - -(-reach // window.slide_us)
+        own: Maintenance | None = None
+        if cells and members[0].reversible:
+            own = Subtract(view, place, blocks, snapshot)
+        elif 0 < cells <= FEW_CELLS:
+            own = Refold(view)
+        elif cells:
+            own = StackedSpans(view, window.slide_us, window.offset_us, cells, place, blocks, snapshot)
+        if own is not None and finer is None:
+            return own
+        below = Below(window.slide_us, window.offset_us)
+        if finer is not None:
+            self.reads.append((finer, members, below))
+        return Progressive(view, own, cells * window.slide_us, reach, below)
+
+    @property
+    def nests(self) -> bool:
+        """Whether it is told from what a finer window has told, or to a coarser one, at the same ends."""
+        return bool(self.reads or self.tells)
 
     def due(
         self, before: int | None, clock: int, first: int, next_pane: Callable[[int], int | None], groups: int
@@ -112,7 +165,14 @@ class FoldState:
         found: dict[Partial, Fields] = {}
         for members, maintenance in self._ways:
             found |= zip(members, maintenance.answers(windows, width))
+        for members, above in self.tells:
+            above.tell(windows, [found[partial] for partial in members], width)
         return {partial: found[partial] for partial in self.partials}
+
+    def forget_told(self) -> None:
+        """All levels above have been told."""
+        for _, above in self.tells:
+            above.forget()
 
     def needs_from(self, clock: int) -> int:
         """The first instant that a window after `clock` reaches back to."""
@@ -127,21 +187,32 @@ class FoldState:
                 maintenance.release(freed)
 
 
-def _ways(fold: Fold) -> list[tuple[str, tuple[Partial, ...]]]:
+def _ways(fold: Fold, below: Mapping[Partial, TimeWindow | None]) -> list[tuple[str, tuple[Partial, ...]]]:
     """The ways that a window is folded, each with its partials; those of a total that only grows each by itself.
 
-    Nobody could fold such a total again, since its panes are gone: it must be found whatever else is asked for.
+    Nobody could fold such a total again, since its panes are gone: it must be found whatever else is asked for. What a
+    level holds alone is folded in one of two ways, over one level below or another.
     """
-    ways: dict[tuple[str, Partial | None], list[Partial]] = {}
+    ways: dict[tuple[object, ...], list[Partial]] = {}
     for partial, way in zip(fold.partials, fold.maintenance):
-        ways.setdefault((way, partial if way == "accumulate" else None), []).append(partial)
-    return [(way, tuple(members)) for (way, _), members in ways.items()]
+        apart: tuple[object, ...] = (partial,) if way == "accumulate" else ()
+        if way == "progressive":
+            apart = (partial.reversible, below.get(partial))
+        if isinstance(partial, SeenPartial):
+            apart = (partial.levels,)
+        ways.setdefault((way, *apart), []).append(partial)
+    return [(str(way), tuple(members)) for (way, *_), members in ways.items()]
 
 
-def _name(way: str, fold: Fold, members: tuple[Partial, ...]) -> str:
-    window = fold.window
+def _name(
+    way: str, fold: Fold, members: tuple[Partial, ...], below: Mapping[Partial, TimeWindow | None] = NOTHING
+) -> str:
+    """What the state of a way is called. What a level holds alone ends where the `below` one begins, which comes and
+    goes with other queries: a window over another level is another state."""
     kept = "-".join(partial.name for partial in members)
-    return f"{way}-{window.label}-{kept}"
+    finer = below.get(members[0]) if way == "progressive" else None
+    over = f"-over-{finer.label}" if finer is not None else ""
+    return f"{way}-{fold.window.label}{over}-{kept}"
 
 
 def maintenance_of(

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from windrow.plan.instants import BEFORE_ALL
+from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.spaces import Space
+from windrow.plan.windows.chains import levels_below
 from windrow.plan.windows.coarser import cuts_of
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.time.fold import FoldState
 from windrow.runtime.time.history import History
 from windrow.runtime.time.kept_partials import KeptPartials
-from windrow.runtime.time.shared_folds import shared_folds
+from windrow.runtime.time.shared_folds import SharedFold, shared_folds
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance
@@ -38,10 +40,9 @@ class OpenFolds:
         self._open(snapshots)
         self._delete(snapshots.keys() - self.maintenances().keys())  # windows that nobody asks for any more
 
-    def maintenances(self) -> dict[str, Maintenance]:
+    def maintenances(self) -> Mapping[str, Maintenance]:
         """Every maintenance by its name, each once."""
-        own = {name: maintenance for fold in self.each for name, maintenance in fold.own.items()}
-        return own | {shared.name: shared.maintenance for shared in self._shared}
+        return self._maintenances
 
     def fold_anew(self) -> None:
         """Forget what is folded: it is folded from the panes again."""
@@ -88,10 +89,28 @@ class OpenFolds:
     def _open(self, snapshots: Mapping[str, Snapshot]) -> None:
         space, log, kept, blocks = self._space, self._log, self._kept, self._blocks
         self._shared = shared_folds(space, log, kept, blocks, snapshots)
+        read: dict[TimeWindow, list[SharedFold]] = {fold.window: [] for fold in space.folds}
+        for shared in self._shared:
+            for window in shared.windows:
+                read[window].append(shared)
+        below: dict[TimeWindow, dict[Partial, TimeWindow | None]] = {}
+        if space.coarsens:
+            for (window, partial), finer in levels_below({fold.window: fold.partials for fold in space.folds}).items():
+                below.setdefault(window, {})[partial] = finer
         self.each = [
-            FoldState(fold, log, kept, self._shared, space.name, blocks, snapshots, self._whole_from(fold.window))
+            FoldState(
+                *(fold, log, kept, read[fold.window], space.name, blocks, snapshots),
+                self._whole_from(fold.window),
+                below.get(fold.window, {}),
+            )
             for fold in space.folds
         ]
+        finer_ones = {fold.window: fold for fold in self.each} if below else {}
+        for fold in self.each:
+            for window, members, told in fold.reads:
+                finer_ones[window].tells.append((members, told))
+        own = {name: maintenance for fold in self.each for name, maintenance in fold.own.items()}
+        self._maintenances = own | {shared.name: shared.maintenance for shared in self._shared}
 
     def _whole_from(self, window: TimeWindow) -> int:
         if self._history is None or not self._space.coarsens:

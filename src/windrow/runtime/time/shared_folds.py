@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.seen_partial import SeenPartial
 from windrow.plan.nodes.spaces import Fold, Space
 from windrow.plan.windows.chains import chains_of
+from windrow.plan.windows.levels import Levels
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.time.kept_partials import KeptPartials
 from windrow.runtime.time.view import StateView
@@ -16,6 +18,7 @@ from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance
 from windrow.windows.nested_fold import NestedFold
+from windrow.windows.seen_fold import SeenFold
 from windrow.windows.tree import Tree
 
 
@@ -49,7 +52,7 @@ def shared_folds(
         lengths = [max(1, (fold.window.range_us or 0) // unit) for fold in folds]
         lattice = SlidingBinaryMerge(view, unit, origin, lengths, place, blocks, kept.get(name))
         shared.append(SharedFold(name, "binary", tuple(fold.window for fold in folds), members, lattice))
-    return [*shared, *_stairs(space, log, partials)]
+    return [*shared, *_stairs(space, log, partials, kept), *_bitmaps(space, log, partials, kept)]
 
 
 def _trees(space: Space) -> list[tuple[str, list[Fold]]]:
@@ -62,15 +65,27 @@ def _trees(space: Space) -> list[tuple[str, list[Fold]]]:
     return list(trees.items())
 
 
-def _stairs(space: Space, log: PaneLog, partials: KeptPartials) -> list[SharedFold]:
+def _stairs(space: Space, log: PaneLog, partials: KeptPartials, kept: Mapping[str, Snapshot]) -> list[SharedFold]:
     """A chain for windows that nest; each window is in one."""
     asking = _asking(space, "stairs")
     shared = []
     for levels in chains_of(fold.window for fold in asking):
         members = _members([fold for fold in asking if fold.window in levels.windows], "stairs")
         name = "stairs-" + "-".join(window.label for window in levels.windows)
-        chain = NestedFold(StateView.of(log, partials, members), levels)
+        chain = NestedFold(StateView.of(log, partials, members), levels, kept.get(name))
         shared.append(SharedFold(name, "stairs", levels.windows, members, chain))
+    return shared
+
+
+def _bitmaps(space: Space, log: PaneLog, partials: KeptPartials, kept: Mapping[str, Snapshot]) -> list[SharedFold]:
+    """Bitmaps for the levels of each query that asks what recurs."""
+    shared = []
+    asked = _members(_asking(space, "bitmaps"), "bitmaps")
+    for windows in dict.fromkeys(partial.levels for partial in asked if isinstance(partial, SeenPartial)):
+        members = tuple(each for each in asked if isinstance(each, SeenPartial) and each.levels == windows)
+        name = "bitmaps-" + "-".join(window.label for window in windows)
+        fold = SeenFold(StateView.of(log, partials, members), Levels(windows), kept.get(name))
+        shared.append(SharedFold(name, "bitmaps", windows, members, fold))
     return shared
 
 

@@ -73,9 +73,9 @@ class Job(JobLife):
     def add(self, name: str, text: str, sink: Sink | None = None, *, choose: Mapping[str, str] | None = None) -> None:
         """Run one more query, into `sink` or else onto the console.
 
-        It answers from the first window that begins at or after the stream's clock, or earlier where panes that others
-        keep cover it. One that needs more stages than there are where its streams are read has a Spark query of its
-        own, which reads them from where their sources begin. `choose` asks for ways by name, as that of
+        It answers from the first window that begins after the newest event there was, or earlier where panes that
+        others keep cover it. One that needs more stages than there are where its streams are read has a Spark query of
+        its own, which reads them from where their sources begin. `choose` asks for ways by name, as that of
         `session.query`; the checkpoint keeps it.
         """
         wanted = read_choose(choose)
@@ -103,7 +103,7 @@ class Job(JobLife):
     def resume(self, name: str) -> None:
         """Let a query run again that was dropped or has stopped, as it was declared.
 
-        It answers as one that is added: from the first window that begins at or after the stream's clock.
+        It answers as one that is added: from the first window that begins after the newest event there was.
         """
         with self._lock:
             if name in self._running.plans:

@@ -47,10 +47,16 @@ class JobIndexes:
 
     def named(self, name: str) -> PublishedIndex:
         if name not in self._open:
-            self._open[name] = published_index(self._checkpoint, name)
+            self._open[name] = self._published(name)
         if name not in self._running():  # its files may lie there still, as they were in its last batch
             raise SettingsError(f"the index {name!r} was dropped\nhint: windrow resume DIR {name} brings it back")
         return self._open[name]
+
+    def _published(self, name: str) -> PublishedIndex:
+        if name in self._running() and not index_folder(self._checkpoint, name).is_folder():
+            hint = f"if {name} is an index and no query, it is there when the job has finished its first batch"
+            raise SettingsError(f"there is no index {name!r} in {self._checkpoint} yet\nhint: {hint}")
+        return published_index(self._checkpoint, name)
 
     def all(self) -> list[PublishedIndex]:
         """Those that run and have been published."""

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from windrow.compile.keep_rows import Figures
+from windrow.compile.figures import Figures
 from windrow.current.answer import Answer
 from windrow.current.answers import Answers
 from windrow.current.subscription import Subscription

@@ -8,8 +8,8 @@ from typing import Protocol
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from windrow.compile.figures import Figures, figures_for, figures_of
 from windrow.compile.join_runs import join_runs
-from windrow.compile.keep_rows import Figures
 from windrow.current.answers import Answers
 from windrow.errors import ChangeError
 from windrow.language import CreateIndex
@@ -22,7 +22,7 @@ from windrow.spark.job.file_names import file_name
 from windrow.spark.job.forget_state import forgetting, remember, state_of
 from windrow.spark.job.runs_there import runs_there
 from windrow.spark.job.spark_query import finish_batch, prove, reason, stop_all
-from windrow.spark.job.statistics import ByRun, figures_of, kept_statistics, over
+from windrow.spark.job.statistics import ByRun, kept_statistics, over
 from windrow.spark.job.stream_run import StreamRun, Trigger
 from windrow.spark.job.watched import Watched
 
@@ -126,7 +126,7 @@ class Running:
     def run_with(self, stream: str, plans: Sequence[AnyQuery]) -> StreamRun:
         """What would run for some queries of a stream."""
         sinks = {plan.name: self.sinks[plan.name] for plan in plans}
-        return self.planner.run_of(plans, sinks, self.measured().get(stream))
+        return self.planner.run_of(plans, sinks, figures_for(plans[0], self.measured()))
 
     def heirs(self, stream: str) -> list[str]:
         """The other streams that now keep rejected events, and did not."""

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from windrow.compile.compile import Compiler
-from windrow.compile.keep_rows import Figures
+from windrow.compile.figures import Figures, figures_for
+from windrow.compile.refuse_large import refuse_large
 from windrow.current.answers import Answers
 from windrow.errors import SettingsError
 from windrow.language import CreateIndex, parse_query, to_sql
@@ -59,6 +60,7 @@ class Runs:
         self._writers = SinkWriters(spark, self._checkpoint, kept.job, sources)
         self._keepers = read_keepers(checkpoint)
         self._job = uuid.uuid4().hex
+        self._ran: set[str] = set()  # by name: whoever runs already has room, whatever an estimate says
 
     def share_out(self, queries: Sequence[AnyQuery]) -> list[str]:
         """Decide which Spark query keeps the rejected events of each stream, if all `queries` run.
@@ -89,10 +91,13 @@ class Runs:
         """What runs for `queries`, which are all over one stream, of which `figures` are measured."""
         run = queries[0].run
         rejected = self._rejecting(queries[0])
-        known = figures or self._figures.get(run, Figures())
+        known = figures if figures is not None and figures.streams else figures_for(queries[0], self._figures)
         plan = self._compiler.compile_scan(
             queries, keeps_rejected=bool(rejected), live=self._live, figures=known, shards=self._kept.shards
         )
+        if not self._ran.issuperset(query.name for query in queries):
+            refuse_large(plan, known, self._kept.shards)
+            self._ran.update(query.name for query in queries)
 
         def keeping(covered: Coverage) -> Keeping:
             return Keeping(self.answers, queries, sinks, self._checkpoint, covered, list(rejected))

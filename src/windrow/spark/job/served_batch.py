@@ -37,11 +37,9 @@ class ServedBatch:
         check_version(self._version)
         began = time.perf_counter()
         self._delivery.use(batch.sparkSession)
-        if self._delivery.rolls:
-            flushed = reads_from(batch, self._control.for_spark)
-            rows = self._delivery.write(batch, number, instant_of(self._folder, number), flushed=flushed)
-        else:
-            rows = self._delivery.write(batch, number)
+        instant = instant_of(self._folder, number) if self._delivery.rolls else 0
+        flushed = self._delivery.sees_the_end and reads_from(batch, self._control.for_spark)
+        rows = self._delivery.write(batch, number, instant, flushed=flushed)
         if self._shedding is not None:
             self._shedding.after(number)
         costs = self._delivery.costs

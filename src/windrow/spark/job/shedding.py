@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from windrow.places.place import Place
 from windrow.plan.nodes.shed import Shed
+from windrow.schedule.batch_costs import Seen
 from windrow.schedule.shares import next_halvings
 from windrow.spark.job.batches import instant_of, last_begun, offsets_of
 from windrow.spark.stages.share_note import ShareNote
@@ -19,7 +21,7 @@ class Shedding:
     The delay of a batch is how long its newest rows have waited when it ends. They came when the batch began, or, if it
     read files, when the newest of these was written; and, for what came before this job, when the job was started. To
     that is added what those will wait that the batch has left in a topic. The first batch loads and compiles what the
-    others find ready: it decides nothing.
+    others find ready: it decides nothing, and nothing is learnt from it.
     """
 
     def __init__(self, folder: Place, shed: Shed, source: int, live: bool) -> None:
@@ -29,22 +31,38 @@ class Shedding:
         """
         self._folder, self._shed, self._source, self._live = folder.absolute(), shed, source, live
         self.note = ShareNote(self._folder)
-        self._started_us, self._decides = time.time_ns() // 1000, False
+        self._started_us, self._first = time.time_ns() // 1000, -1
         self._before_us: int | None = None
         begun = last_begun(self._folder)
-        kept = self.note.of(begun + 1) if live and self.note.place.exists() else 0
-        self.note.write(begun + 1, kept)
+        known = self.note.place.exists()
+        kept = self.note.of(begun + 1) if live and known else 0
+        self.note.write(begun + 1, kept, self.note.seen() if known else ())
 
-    def after(self, batch: int, left_us: int = 0) -> None:
-        """Note the share of the batch after this one, which has been written; `left_us` is what its rest will wait."""
+    def after(self, batch: int, left_us: int = 0, told: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Note the share of the batch after this one, which has been written; `left_us` is what its rest will wait.
+
+        `told` are those before it as Spark has told of them: figures of a batch come when it has ended.
+        """
         if not self._live:
             return
         delay_us = time.time_ns() // 1000 - max(self._arrived(batch), self._started_us) + left_us
-        if self._decides:
-            halvings = next_halvings(self.note.of(batch), delay_us, self._before_us, self._shed.above_us)
-            self.note.write(batch + 1, halvings)
+        if self._first < 0:
+            self._first = batch
+        else:
+            seen = self._seen(told)
+            halvings = next_halvings(self.note.of(batch), delay_us, self._before_us, self._shed.above_us, seen)
+            self.note.write(batch + 1, halvings, seen)
             self._before_us = delay_us
-        self._decides = True
+
+    def _seen(self, told: Sequence[Mapping[str, Any]]) -> list[Seen]:
+        """What was noted of the batches before, and those that Spark has told of since."""
+        seen = {one.batch: one for one in self.note.seen()}
+        for one in told:
+            batch, read = one["batch"], one["events"]
+            if batch > self._first and batch not in seen:
+                taken = max(read - one["shed"], 0)
+                seen[batch] = Seen(batch, self.note.of(batch), read, taken, round(1e6 * one["seconds"]))
+        return [seen[batch] for batch in sorted(seen)]
 
     def share(self, batch: int) -> float:
         """The share of rows that a batch takes."""

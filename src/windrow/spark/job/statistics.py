@@ -8,13 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from windrow.compile.keep_rows import Figures
+from windrow.compile.figures import Figures, figures_of
+from windrow.errors import SettingsError
 from windrow.places.place import AnyPlace, place_of
 from windrow.plan.stream_statistics import GroupingStatistics, StreamStatistics
 from windrow.runtime.slice.sample import SMALLEST, about_how_many
-from windrow.spark.job.checkpoint import read_back, write_whole
+from windrow.spark.job.checkpoint import kept_of, read_back, write_whole
 
 STATISTICS = "statistics.json"
+LEAST_REACH_US = 1_000_000
+"""Events that are closer together have no rate: a batch may be one burst."""
+
 ByRun = dict[str, dict[str, StreamStatistics]]
 """What is known of each stream, by what runs together."""
 
@@ -26,6 +30,8 @@ class Gathered:
     events: Counter[str] = field(default_factory=Counter)
     behind: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, Counter[str]] = field(default_factory=dict)
+    there: dict[str, Counter[str]] = field(default_factory=dict)
+    reach: dict[str, tuple[int, int]] = field(default_factory=dict)
     hashes: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     groupings: dict[str, tuple[str, float, float]] = field(default_factory=dict)
     arrived: Counter[str] = field(default_factory=Counter)
@@ -37,6 +43,10 @@ class Gathered:
             self.events[stream] += seen["events"]
             self.behind[stream] = max(self.behind.get(stream, 0), seen["behind"])
             self.sizes.setdefault(stream, Counter()).update(seen["bytes"])
+            self.there.setdefault(stream, Counter()).update(seen["there"])
+            if seen["reach"] is not None:
+                first, last = self.reach.get(stream, seen["reach"])
+                self.reach[stream] = min(first, seen["reach"][0]), max(last, seen["reach"][1])
             known = self.hashes.setdefault(stream, {})
             for text, hashes in seen["hashes"].items():
                 known[text] = sorted({*known.get(text, ()), *hashes})[:SMALLEST]
@@ -56,7 +66,10 @@ class Gathered:
     def statistics(
         self, rate: float | None, late: int, delay: Mapping[str, float] | None
     ) -> dict[str, StreamStatistics]:
-        """What is known by now; `rate` is that of all streams together, in their own time."""
+        """What is known by now; `rate` is that of all streams together, in their own time.
+
+        As long as the clock has not gone on from one batch to the next, that of all that came takes its place.
+        """
         whole = sum(self.events.values())
         found = {}
         for stream, events in self.events.items():
@@ -69,30 +82,27 @@ class Gathered:
             }
             found[stream] = StreamStatistics(
                 events,
-                None if rate is None else rate * events / whole,
+                self._rate_so_far(stream) if rate is None else rate * events / whole,
                 groupings,
                 {text: size / events for text, size in self.sizes[stream].items()},
                 {text: about_how_many(hashes) for text, hashes in self.hashes[stream].items()},
                 self.behind[stream],
                 late / whole,
                 delay,
+                {text: count / events for text, count in self.there[stream].items()},
             )
         return found
+
+    def _rate_so_far(self, stream: str) -> float | None:
+        """Events by how far apart the first and the last were; None of a moment, which tells nothing of others."""
+        first, last = self.reach.get(stream, (0, 0))
+        return self.events[stream] / (last - first) * 1e6 if last - first >= LEAST_REACH_US else None
 
 
 def over(now: Mapping[str, StreamStatistics], before: Mapping[str, StreamStatistics]) -> dict[str, StreamStatistics]:
     """What is measured now, and what was known before of all else."""
     known = {stream: own.over(before.get(stream, own)) for stream, own in now.items()}
     return {**before, **known}
-
-
-def figures_of(streams: Mapping[str, StreamStatistics]) -> Figures:
-    """What plans are made by."""
-    rates = [own.rate for own in streams.values() if own.rate is not None]
-    groups = [each.groups for own in streams.values() for each in own.groupings.values()]
-    if not rates:
-        return Figures()
-    return Figures(sum(rates), max(groups, default=1.0), measured=True, streams=tuple(sorted(streams.items())))
 
 
 def keep_statistics(checkpoint: AnyPlace, by_run: Mapping[str, Mapping[str, StreamStatistics]]) -> None:
@@ -105,6 +115,14 @@ def kept_statistics(checkpoint: AnyPlace) -> ByRun:
     """What a checkpoint knows of its streams; nothing, where no job has noted it yet."""
     place = place_of(checkpoint) / STATISTICS
     return read_back(place, _read) if place.exists() else {}
+
+
+def known_in(checkpoint: AnyPlace) -> tuple[int, dict[str, Figures]]:
+    """The shards of a checkpoint that there is, and what plans are made by there."""
+    place = place_of(checkpoint)
+    if not (place / "windrow.json").exists():
+        raise SettingsError(f"{checkpoint} is no checkpoint of a job\nhint: the folder that --checkpoint named")
+    return kept_of(place).shards, {run: figures_of(streams) for run, streams in kept_statistics(place).items()}
 
 
 def _read(content: Any) -> ByRun:

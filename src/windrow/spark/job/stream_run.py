@@ -119,15 +119,13 @@ class StreamRun:
         def write(batch: DataFrame, number: int) -> None:
             with watched.writing(self.plan.run):
                 missing = count_missing(started.result(), batch.sparkSession.conf.get(MISSING_SETTING, None))
-                if self._delivery.rolls:
-                    flushed = has_files_of(started.result(), self._control.for_spark)
-                    rows = self._delivery.write(batch, number, instant_of(self._folder, number), flushed=flushed)
-                else:
-                    rows = self._delivery.write(batch, number)
+                instant = instant_of(self._folder, number) if self._delivery.rolls else 0
+                flushed = self._delivery.sees_the_end and has_files_of(started.result(), self._control.for_spark)
+                rows = self._delivery.write(batch, number, instant, flushed=flushed)
                 watched.miss(self.plan.run, missing)
                 watched.lack(self.plan.run, None if all_by_name else absent_in_files(started.result(), asked))
                 if shedding is not None:
-                    shedding.after(number, watched.left_us(self.plan.run))
+                    shedding.after(number, watched.left_us(self.plan.run), watched.recent(self.plan.run))
                     watched.take(self.plan.run, shedding.share(number + 1))
                 watched.wrote(self.plan.run, rows, self._delivery.costs)
                 watched.counted(self.plan.run, number, self._delivery.counts)

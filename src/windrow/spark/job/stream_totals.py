@@ -189,7 +189,7 @@ class StreamTotals:
         parts = {name: measures[f"{name}_us"] / 1e6 for name in ("scan", "slice", "slide", "state")}
         about = {"events": events, "started": started, "seconds": seconds, "clock": self.clock, "cold": cold}
         about |= {"batch": batch["batchId"], "windows": counts["windows"], "parts": parts}
-        self.recent.append(about | {"rejected": rejected})
+        self.recent.append(about | {"rejected": rejected, "shed": counts["shed"]})
         for name, value in parts.items():
             self.seconds[name] += value
         self.seconds["sinks"] = max(0.0, self.writing - sum(self.seconds[name] for name in parts))

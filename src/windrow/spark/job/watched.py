@@ -111,6 +111,12 @@ class Watched:
         seconds: float = left * watched.recent[-1]["seconds"] / watched.recent[-1]["events"]
         return round(1e6 * seconds)
 
+    def recent(self, stream: str) -> list[dict[str, Any]]:
+        """What is noted of the last batches of a stream, the oldest first."""
+        watched = self._streams.setdefault(stream, StreamTotals())
+        self._update(stream)
+        return list(watched.recent)
+
     def batches(self) -> dict[str, list[dict[str, Any]]]:
         """What is noted of the last batches of each stream, the oldest first."""
         found = {}

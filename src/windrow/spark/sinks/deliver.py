@@ -147,6 +147,11 @@ class Delivery:
         """Whether the instants of batches matter."""
         return any(isinstance(sink, RollingSink) for sink in self._files)
 
+    @property
+    def sees_the_end(self) -> bool:
+        """Whether it matters that the input has ended."""
+        return self.rolls or bool(self._indexes)
+
     def stopped(self, folder: Place, committed: int, spark: SparkSession) -> None:
         """Show what waits in the `folder` of the stream, of batches up to the last that Spark has `committed`."""
         for sink in self._files:
@@ -179,7 +184,8 @@ class Delivery:
                     sink.turn(instant_us, flushed=flushed)
         for index in self._indexes:
             with self._writing(index):
-                index.commit(staged.pop(index, []), number, self._clock_us)
+                clock = None if flushed else self._clock_us  # windows of others end far behind the last event
+                index.commit(staged.pop(index, []), number, clock)
         for sink, files in staged.items():
             with self._writing(sink):
                 sink.show(files, number)

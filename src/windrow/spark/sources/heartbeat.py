@@ -41,7 +41,7 @@ def heartbeat_of(plan: StagePlan) -> Heartbeat:
         windows.update(dict.fromkeys(parts_of(window) if isinstance(window, TimeWindow) else (window,)))
     slides = [(window.beat_us, window.offset_us) for window in windows]
     ends = [(slide, offset) for slide, offset in slides if slide is not None]
-    changing = [query for stage in plan.stages for query in stage.changing]
+    changing = [query for stage in plan.stages for query in stage.changing if query.within is None]
     ends += [(query.slide_us or query.every_us or EXPIRY_US, query.offset_us) for query in changing]
     beats = [beat for timing, own in asked for beat in Heartbeat.of(timing, ends, own).beats]
     return Heartbeat(tuple(dict.fromkeys(beats)))

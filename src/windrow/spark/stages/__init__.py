@@ -13,8 +13,8 @@ same_version  Executors run the Windrow of the driver: another version is refuse
 seed          State written into a new checkpoint: Spark's own store writes it, in one batch that reads nothing but this
               state
 shards        Shard keys that Spark spreads evenly: one for each shuffle partition
-share_note    The share of rows that each batch of a stream takes, as its checkpoint notes it: written before the batch
-              runs
+share_note    The share of rows that each batch of a stream takes, as its checkpoint notes it before the batch runs, and
+              what batches have cost
 ship_tables   Tables on their way to the map tasks: each is sent to a worker once, and hashed there once
 slice         The stateless step: row expressions by Spark, or by tasks that read files; panes and partials in the map
               tasks

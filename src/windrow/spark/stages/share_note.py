@@ -1,11 +1,14 @@
-"""The share of rows that each batch of a stream takes, as its checkpoint notes it: written before the batch runs."""
+"""The share of rows that each batch of a stream takes, as its checkpoint notes it before the batch runs, and what
+batches have cost."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from windrow.places.place import Place
+from windrow.schedule.batch_costs import Seen, remembered
 from windrow.spark.job.checkpoint import read_back, write_whole
 from windrow.spark.stages.ship_tables import batch_number
 
@@ -38,13 +41,18 @@ class ShareNote:
         """The same of the batch that a task is of."""
         return self.of(batch_number())
 
-    def write(self, first: int, halvings: int) -> None:
-        """Note the share of all batches from `first` on, none of which has begun."""
+    def seen(self) -> list[Seen]:
+        """The batches that the share was decided by."""
+        return read_back(self.place, _as_seen)
+
+    def write(self, first: int, halvings: int, seen: Sequence[Seen] = ()) -> None:
+        """Note the share of all batches from `first` on, none of which has begun, and which have been `seen`."""
         known = [(since, own) for since, own in (self.read() if self.place.exists() else [(0, 0)]) if since < first]
         if not known or known[-1][1] != halvings:
             known.append((first, halvings))
         past = [since for since, _ in known if since <= first - REMEMBERED]
-        write_whole(self.place, {"since": [one for one in known if one[0] >= max(past, default=0)]})
+        since = [one for one in known if one[0] >= max(past, default=0)]
+        write_whole(self.place, {"since": since, "seen": [astuple(one) for one in remembered(seen)]})
 
 
 def _as_since(content: Any) -> Since:
@@ -52,3 +60,10 @@ def _as_since(content: Any) -> Since:
     if not since or not all(type(number) is int and number >= 0 for one in since for number in one):
         raise ValueError("a share is none")
     return since
+
+
+def _as_seen(content: Any) -> list[Seen]:
+    seen = [Seen(*one) for one in content.get("seen", [])]  # earlier versions noted none
+    if not all(type(number) is int and number >= 0 for one in seen for number in astuple(one)):
+        raise ValueError("what was seen is no batch")
+    return seen

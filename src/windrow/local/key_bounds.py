@@ -1,0 +1,87 @@
+"""What WHERE says of the key of an index, as far as the index can be asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlglot import exp
+
+from windrow.errors import SettingsError
+from windrow.indexes.asking import key_range
+from windrow.indexes.facts import IndexFacts
+
+
+def bounds_of(where: exp.Expr | None, facts: IndexFacts) -> dict[str, Any]:
+    """First columns of the key that are equal to something, then perhaps a range; the rest the query asks itself."""
+    equal: dict[str, Any] = {}
+    least: dict[str, Any] = {}
+    most: dict[str, Any] = {}
+    keys = {name.lower(): name for name in facts.keys}
+    for term in _terms(where.this) if where is not None else ():
+        for name, value, into in _bound(term, equal, least, most):
+            if name.lower() in keys:
+                into.setdefault(keys[name.lower()], value)
+    found: dict[str, Any] = {}
+    for name in facts.keys:
+        if name in equal and _fits(facts, {**found, name: equal[name]}):
+            found[name] = equal[name]
+            continue
+        ends = (least.get(name), most.get(name))
+        if ends != (None, None) and _fits(facts, {**found, name: ends}):
+            found[name] = ends
+        break
+    return found
+
+
+def _terms(condition: exp.Expr) -> Iterator[exp.Expr]:
+    if isinstance(condition, exp.And):
+        yield from _terms(condition.left)
+        yield from _terms(condition.right)
+    elif isinstance(condition, exp.Paren):
+        yield from _terms(condition.this)
+    else:
+        yield condition
+
+
+def _bound(
+    term: exp.Expr, equal: dict[str, Any], least: dict[str, Any], most: dict[str, Any]
+) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Which column a condition bounds, by which value, and in which direction."""
+    if isinstance(term, exp.Between) and isinstance(term.this, exp.Column):
+        for end, into in (("low", least), ("high", most)):
+            known, value = _value(term.args[end])
+            if known:
+                yield term.this.name, value, into
+        return
+    ways = {exp.EQ: (equal, equal), exp.GTE: (least, most), exp.GT: (least, most)}
+    ways |= {exp.LTE: (most, least), exp.LT: (most, least)}
+    if not isinstance(term, exp.Binary) or type(term) not in ways:
+        return
+    forth, back = ways[type(term)]
+    for column, other, into in ((term.left, term.right, forth), (term.right, term.left, back)):
+        known, value = _value(other)
+        if isinstance(column, exp.Column) and known:
+            yield column.name, value, into
+
+
+def _value(node: exp.Expr) -> tuple[bool, Any]:
+    if isinstance(node, exp.Neg):
+        known, value = _value(node.this)
+        return (known, -value) if known and isinstance(value, int | float) else (False, None)
+    if isinstance(node, exp.Boolean):
+        return True, bool(node.this)
+    if not isinstance(node, exp.Literal):
+        return False, None
+    if node.is_string:
+        return True, node.this
+    return True, int(node.this) if node.this.isdigit() else float(node.this)
+
+
+def _fits(facts: IndexFacts, given: dict[str, Any]) -> bool:
+    """Whether keys can be compared with these values as they are."""
+    try:
+        key_range(facts, given)
+    except SettingsError:
+        return False
+    return True

@@ -1,0 +1,77 @@
+"""Aggregates OVER partitions of the rows of a window, at every instant and slide, beside DuckDB's own."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow
+from drawn_examples import examples
+from windrow.errors import NotSupportedYet
+
+from .at_instants import check_at_instants, check_at_slides, drawn
+from .judge import TIME
+
+QUERIES = (
+    "SELECT k, n, SUM(n) OVER (PARTITION BY k) AS s FROM a {7}",
+    "SELECT k, n, n - AVG(n) OVER () AS d FROM a {5} WHERE n < 4",
+    "SELECT k, n FROM a {9} QUALIFY n = MAX(n) OVER (PARTITION BY k)",
+    "SELECT k, n, COUNT(*) OVER (PARTITION BY k, n) AS c FROM a {9} WHERE k IS NULL OR n > 1 QUALIFY c > 1",
+    "SELECT q.k, MAX(q.m) OVER (PARTITION BY q.k) AS t, COUNT(x) OVER () AS c FROM (SELECT k, x, n * 2 AS m FROM a {6}) AS q",
+    "SELECT k, s, SUM(s) OVER () AS t FROM (SELECT k, SUM(n) AS s FROM a {6} GROUP BY k) AS q WHERE s > 2",
+    "WITH q AS (SELECT DISTINCT k, n FROM a {6}) SELECT k, n, COUNT(*) OVER (PARTITION BY n) AS t FROM q",
+    "SELECT k, n + 1 AS m, MIN(n) FILTER (WHERE n > 1) OVER (PARTITION BY k) AS s FROM a {7} QUALIFY m > 2 AND s > 1",
+)
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("query", QUERIES)
+@settings(max_examples=examples(10), deadline=None)
+@given(streams=drawn())
+def test_changes_add_up_to_the_query_at_every_instant(query, streams):
+    check_at_instants(query, streams)
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("query", QUERIES)
+@settings(max_examples=examples(8), deadline=None)
+@given(streams=drawn(), slide=st.integers(1, 5))
+def test_answers_at_slides_are_the_query_over_the_windows(query, streams, slide):
+    check_at_slides(query, streams, slide)
+
+
+EVENTS = pa.table({"ts": pa.array([1, 2, 3, 4], TIME), "k": ["a", "b", "a", "b"], "n": [1, 2, 3, 4]})
+
+
+def test_numbers_of_rows_may_stand_beside_them_and_choose():
+    rows = windrow.replay(
+        """SELECT k, n, SUM(n) OVER (PARTITION BY k) AS s, ROW_NUMBER() OVER (ORDER BY n DESC) AS r
+           FROM e [RANGE 10 MICROSECONDS SLIDE 10 MICROSECONDS] QUALIFY r <= 2""",
+        e=EVENTS,
+        flush=True,
+    ).to_pylist()
+    assert sorted((row["k"], row["n"], row["s"], row["r"]) for row in rows) == [("a", 3, 4, 2), ("b", 4, 6, 1)]
+
+
+def test_windows_that_only_folds_have_refuse_them():
+    with pytest.raises(NotSupportedYet, match="OVER of other functions") as caught:
+        windrow.replay("SELECT SUM(n) OVER (PARTITION BY k) AS s FROM e [ROWS 3 SLIDE 1]", e=EVENTS)
+    assert "[RANGE 10 MINUTES SLIDE 1 MINUTE]" in caught.value.hint
+
+
+def test_a_running_total_is_of_all_events_up_to_each():
+    running = """SELECT k, n, SUM(n) OVER w AS s, FIRST_VALUE(n) OVER w AS f, COUNT(*) OVER w AS c FROM e
+                 WINDOW w AS (PARTITION BY k ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"""
+    rows = windrow.replay(running, e=EVENTS, flush=True, batch_rows=1).to_pylist()
+    assert [(row["k"], row["n"], row["s"], row["f"], row["c"]) for row in rows] == [
+        ("a", 1, 1, 1, 1),
+        ("b", 2, 2, 2, 1),
+        ("a", 3, 4, 1, 2),
+        ("b", 4, 6, 2, 2),
+    ]
+    for frame in ("", " RANGE UNBOUNDED PRECEDING"):
+        with pytest.raises(NotSupportedYet) as caught:
+            windrow.replay(f"SELECT SUM(n) OVER (ORDER BY ts{frame}) AS s FROM e", e=EVENTS)
+        assert "ROWS UNBOUNDED PRECEDING" in caught.value.hint
