@@ -23,7 +23,7 @@ from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.emission import CORRECTED
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.row_panes import RowPanes
-from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.spaces import AnySpace, RowSpace, Space
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.windows.parts import level_of
 from windrow.plan.windows.row_levels import NestedRows
@@ -34,7 +34,7 @@ MOST_WINDOWS = 20
 
 
 def space_lines(
-    space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int, kept: Sequence[str], wanted: Wanted
+    space: AnySpace, queries: Sequence[QueryPlan], shards: int, kept: Sequence[str], wanted: Wanted
 ) -> list[str]:
     """What a space keeps, how, and what its queries make of it; `kept` says why partials or rows."""
     names = [query.name for query in queries]

@@ -30,7 +30,7 @@ from windrow.plan.bind.others_windows import read_others_windows
 from windrow.plan.bind.refuse_time_functions import refuse_chance
 from windrow.plan.catalog import Engine
 from windrow.plan.nodes.query_plan import QueryPlan
-from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.spaces import AnySpace
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
 
@@ -50,7 +50,7 @@ class Rules(NamedTuple):
     scanned: tuple[Callable[[AnyQuery, Mapping[str, pa.Table], Engine], AnyQuery], ...]
     """The queries of one scan, with the tables that they join, before they are cut into stages."""
 
-    spaces: tuple[Callable[[Sequence[QueryPlan], Wanted], tuple[Space | RowSpace, ...]], ...]
+    spaces: tuple[Callable[[Sequence[QueryPlan], Wanted], tuple[AnySpace, ...]], ...]
     """The queries over one stream of a stage: the spaces of state that answer them, each with its maintenances."""
 
 

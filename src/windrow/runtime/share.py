@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.spaces import AnySpace
 from windrow.runtime.keys import encode_keys, spread
 
 
@@ -32,6 +32,6 @@ class Share:
         mine: np.ndarray = (spread(distinct, self.shards) == self.number)[codes]
         return mine
 
-    def holds(self, space: Space | RowSpace) -> bool:
+    def holds(self, space: AnySpace) -> bool:
         """Whether groups of `space` may be here: one without keys is in one shard as a whole."""
         return bool(space.spread_by) or int(space.place, 16) % self.shards == self.number

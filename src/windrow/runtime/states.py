@@ -5,7 +5,7 @@ from __future__ import annotations
 from windrow.compile.choose_maintenance import NAMES
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.row_panes import RowPanes
-from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.spaces import AnySpace, RowSpace, Space
 from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.session_window import SessionWindow
@@ -21,7 +21,7 @@ from windrow.storage.blocks import Blocks, Snapshot
 
 
 def state_of(
-    space: Space | RowSpace,
+    space: AnySpace,
     plan: StreamPlan,
     blocks: Blocks,
     user: dict[str, type],

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from windrow.plan.nodes.query_plan import QueryPlan
-from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.spaces import AnySpace, RowSpace
 from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.answers.audience import Audience
@@ -29,8 +29,6 @@ from windrow.runtime.time.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
 from windrow.storage.columns import decode
 from windrow.storage.working_set import NoRoomError, WorkingSet
-
-AnySpace = Space | RowSpace
 
 
 class NoRoomForError(NoRoomError):
@@ -146,21 +144,21 @@ class StreamState:
                 except NoRoomError as error:
                     raise NoRoomForError(space, error.size) from None
                 if isinstance(space, RowSpace) and isinstance(state, Passing) and state.passed:
-                    self._told.passed(space, state)
+                    self._told.compared.passed(space, state)
                 outcome.duplicates += state.duplicates if isinstance(state, PartitionSpaceState) else 0
                 self._told.levels(state, outcome)
                 last = clock if newest is None else state.last_end(clock, newest)
-                self._told.empty(space, clock, newest, outcome)
+                self._told.compared.empty(space, clock, newest, outcome)
                 freed = state.expire(last)
                 if freed is not None:
-                    self._told.release(space, freed)
+                    self._told.compared.release(space, freed)
                 if newest is not None:
                     until = last if until is None else max(until, last)
             outcome.spend(asking, began)
         self._told.row_levels(outcome)
         self._told.clusters_in_turn(outcome)
         if reached is not None:
-            self._told.changes(reached, newest, outcome)
+            self._told.compared.changes(reached, newest, outcome)
         self.clock = until
         self._settled_to = None if settled_to is None or _latest(until, settled_to) == until else settled_to
         self._aside.moves += newest_event(payloads) is not None or self.clock != before
@@ -180,9 +178,9 @@ class StreamState:
             rewound = state.rewind(newest, settled)
             outcome.dropped += rewound.dropped
             if rewound.freed is not None:
-                self._told.release(space, rewound.freed)
+                self._told.compared.release(space, rewound.freed)
             anew += [space.name] if rewound.anew else []
-        self._told.rewind(to)
+        self._told.compared.rewind(to)
         self.newest, self.clock = min(self.newest, newest), to
         self._settled_to = min(settled, newest)
         self._aside.moves += 1
@@ -192,7 +190,7 @@ class StreamState:
         """Let go of the groups that are not of `share`. The clock, and how many rows there were, all shards have."""
         for space, state in self.spaces.items():
             if space.spread_by:
-                self._told.keep(space, share, state.keep(share))
+                self._told.compared.keep(space, share, state.keep(share))
 
     def save(self, version: int) -> dict[str, Any]:
         """Write changed blocks to the store; returns what opens them again."""
@@ -204,7 +202,7 @@ class StreamState:
         kept |= {"wall": self._wall.snapshot(), "settled_to": self._settled_to}
         kept |= {"told_since": self._told_since} if self._told_since else {}
         kept |= {"rows_shared": True} if self.plan.row_spaces else {}
-        kept |= {"audience": self._told.audience.snapshot()}
+        kept |= {"audience": self._told.compared.audience.snapshot()}
         return kept | {"differences": self._told.snapshot(), "aside": self._aside.snapshot(), "held": self.plan.held}
 
     def space_of(self, query: QueryPlan) -> SpaceState:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.spaces import AnySpace
 from windrow.runtime.keys import encode_keys
 from windrow.runtime.slice.rows import ROW
 from windrow.runtime.slice.sessions import EVENTS
@@ -38,7 +38,7 @@ class Weight:
     by_space: dict[str, int] = field(default_factory=dict)
     _weighed: set[tuple[str, ...]] = field(default_factory=set)
 
-    def add(self, space: Space | RowSpace, entries: Sequence[pa.RecordBatch]) -> None:
+    def add(self, space: AnySpace, entries: Sequence[pa.RecordBatch]) -> None:
         """Weigh what came for a space; the times of rows that other shards hold are no entries."""
         own = [batch for batch in entries if f"{space.partials[0].name}.n" in batch.schema.names]
         if not own:
@@ -75,7 +75,7 @@ def heaviest(groups: Mapping[str, int], most: int) -> list[tuple[str, int]]:
     return sorted(groups.items(), key=lambda group: (-group[1], group[0]))[:most]
 
 
-def _counts(space: Space | RowSpace, batch: pa.RecordBatch) -> np.ndarray:
+def _counts(space: AnySpace, batch: pa.RecordBatch) -> np.ndarray:
     """How many events each entry stands for: what was folded says it, and a row is one."""
     if ROW in batch.schema.names:
         return np.ones(batch.num_rows, np.int64)

@@ -231,3 +231,6 @@ class RowSpace:
     def is_alone(self) -> bool:
         """Whether a shard gets all rows that it numbers; else it is sent the times of the others too."""
         return bool(self.partition) or isinstance(self.window, PredicateWindow | SessionWindow)
+
+
+AnySpace = Space | RowSpace

@@ -17,7 +17,7 @@ from windrow.plan.nodes.groupings import plain_keys
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.shed import Shed
-from windrow.plan.nodes.spaces import Key, RowSpace, Space
+from windrow.plan.nodes.spaces import AnySpace, Key, RowSpace, Space
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.state_names import compared_text, followed_text
 from windrow.plan.timing import Timing
@@ -60,7 +60,7 @@ class StreamPlan:
     stream: str
     lateness_us: int
     queries: tuple[QueryPlan, ...]
-    spaces: tuple[Space | RowSpace, ...]
+    spaces: tuple[AnySpace, ...]
     keeps_rejected: bool = False
     user_code: tuple[tuple[str, type], ...] = field(default=(), compare=False)
     timing: Timing = Timing.EVENT
@@ -80,7 +80,7 @@ class StreamPlan:
         compared = {f"changes-{q.compared}": compared_text(q) for q in self.queries if q.is_compared}
         return {space.name: space.held for space in self.spaces} | compared | self.followed(self.spaces)
 
-    def followed(self, spaces: Iterable[Space | RowSpace]) -> dict[str, str]:
+    def followed(self, spaces: Iterable[AnySpace]) -> dict[str, str]:
         """What is held, in words by name, of the clusters of spaces of rows, to follow them from window to window."""
         clustering = [query for query in self.queries if query.clusters is not None]
         return {
@@ -91,7 +91,7 @@ class StreamPlan:
             if space.answers(query)
         }
 
-    def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
+    def queries_of(self, space: AnySpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""
         return tuple(query for query in self.queries if space.answers(query))
 
@@ -159,7 +159,7 @@ class StreamPlan:
         return tuple(needed)
 
 
-def texts_of(space: Space | RowSpace) -> list[str]:
+def texts_of(space: AnySpace) -> list[str]:
     """The row expressions that a space needs."""
     return texts_in(space.where, space.keys, space.counts, space.partials)
 

@@ -4,6 +4,7 @@ audience          Which queries have been told of the last answers that new ones
 changed_items     The rows that a window holds, as changes: those that have come, and those that have gone
 changed_rows      Changes as their reader sees them: `-` what a group had, `+` what it has
 cluster_rows      The clusters of answered windows, in columns
+comparisons       Answers that are compared with the last ones, since who asks for them is told only what has changed
 corrections       Answers of windows that late events may correct: as they are told first, and again
 differences       Answers as changes: what differs from the window before
 finish            What is left to do with the rows that slide emits: HAVING, rankings, the select list, ORDER BY and
@@ -20,6 +21,8 @@ query_answers     What queries are told of the windows that a shard answers: row
 rankings          ROW_NUMBER, RANK and DENSE_RANK of the rows of each window, in batches of answers
 row_followers     The clusters of windows that count rows, followed from window to window of each group
 rows              Answers as the rows of a query
+told_alike        Which queries are told the rows of windows as they are, so that rows are made once for all that ask
+                  alike
 top               ORDER BY and LIMIT within each window
 window_rows       The rows that windows hold, as their answers
 windows           Answered windows, in columns

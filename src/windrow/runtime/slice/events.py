@@ -16,7 +16,7 @@ from windrow.kernels import doubled, to_arrow
 from windrow.plan.nodes.aggregates import SCALED
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.joined_rows import JoinedRows
-from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.spaces import AnySpace, Space
 from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.plan.windows.cuts import Cuts
@@ -234,15 +234,13 @@ class Slicer:
                 groups, distinct = encode_keys(keys, entries.num_rows)
                 self._send(space, entries, distinct, groups)
 
-    def _home(self, space: Space | RowSpace) -> int | None:
+    def _home(self, space: AnySpace) -> int | None:
         """The shard that holds all of a space; None where its groups are spread over all shards."""
         if len(self._shards) > 1 and space.spread_by:
             return None
         return self._shards[int(space.place, 16) % len(self._shards)]
 
-    def _send(
-        self, space: Space | RowSpace, entries: pa.RecordBatch, groups: list[pa.Array], owners: np.ndarray
-    ) -> None:
+    def _send(self, space: AnySpace, entries: pa.RecordBatch, groups: list[pa.Array], owners: np.ndarray) -> None:
         """Spread entries over the shards by the keys of their groups."""
         home = self._home(space)
         if home is not None:
