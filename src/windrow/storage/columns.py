@@ -1,10 +1,12 @@
-"""Columns to bytes and back: Arrow's stream format, compressed."""
+"""Columns to bytes and back: Arrow's stream format, compressed; numbers of state in planes of bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import pyarrow as pa
+
+from windrow.storage.planes import from_planes, in_planes
 
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 _PLAIN = pa.ipc.IpcWriteOptions()
@@ -19,7 +21,8 @@ def encode(columns: dict[str, pa.Array], *, compress: bool = True) -> bytes:
     >>> decode(encode({"slot": pa.array([1, 2])})).column("slot").to_pylist()
     [1, 2]
     """
-    return encode_batch(pa.record_batch(list(columns.values()), names=list(columns)), compress=compress)
+    batch = pa.record_batch(list(columns.values()), names=list(columns))
+    return encode_batch(in_planes(batch) if compress and batch.nbytes >= SMALL else batch, compress=compress)
 
 
 def encode_batch(batch: pa.RecordBatch, *, compress: bool = True) -> bytes:
@@ -33,9 +36,9 @@ def encode_batch(batch: pa.RecordBatch, *, compress: bool = True) -> bytes:
 
 
 def decode(block: bytes) -> pa.RecordBatch:
-    """The columns that `encode` was given."""
+    """The columns that `encode` was given, also those of an older block, without planes."""
     with pa.ipc.open_stream(pa.py_buffer(block), options=_READING) as reader:
-        return reader.read_next_batch()
+        return from_planes(reader.read_next_batch())
 
 
 def in_one(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
