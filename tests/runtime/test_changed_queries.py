@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from windrow.compile.share_panes import share_panes
 from windrow.plan.nodes.aggregates import ROWS, aggregate
@@ -16,6 +17,8 @@ from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.shard import Shard
 from windrow.runtime.slice.events import Slicer
 from windrow.storage.blocks import MemoryBlocks
+
+from .core import Core, events_of, plan_of, rows_of
 
 
 def counting(name: str, range_us: int, slide_us: int) -> QueryPlan:
@@ -79,3 +82,25 @@ def test_the_state_of_a_dropped_query_leaves():
     assert found["sixty"] == {end: 60 for end in range(220, 300, 20)}
     assert len(blocks) < both
     assert not [name for name, _ in blocks._blocks if "subtract-100-" in name]
+
+
+@pytest.mark.parametrize(
+    ("window", "asked", "wanted"),
+    [
+        ("[RANGES 24 {u}, 10 {u} SLIDES 12 {u}, 2 {u} AGING (1, 0)]", "COUNT(*)", 10.0),
+        ("[RANGES 24 {u}, 10 {u} SLIDES 12 {u}, 2 {u}]", "COUNT(*) FILTER (WHERE level = 0)", 10),
+    ],
+)
+def test_levels_that_are_put_together_wait_for_the_finest(window: str, asked: str, wanted: object):
+    """Panes of another query have the edges of the coarser level, and not yet those of the finer one."""
+    events = events_of(np.arange(160), k=np.full(160, "x"))
+    count = "SELECT k, COUNT(*) AS n FROM ticks [RANGE 24 MICROSECONDS SLIDE 12 MICROSECONDS] GROUP BY k"
+    levels = f"SELECT k, {asked} AS n FROM ticks {window.format(u='MICROSECONDS')} GROUP BY k"
+    core = Core(plan_of([count], events.schema))
+    core.step(events.slice(0, 101))
+    core.plan = plan_of([count, levels], events.schema)
+    core.shards = [Shard(StagePlan.of(core.plan), core.blocks[0], core.snapshots[0])]
+    told = [row for row in rows_of(core.step(events.slice(101))) if "level" in row]
+    assert {row["agg_0"] for row in told} == {wanted}
+    ends = [sorted(row["window_end"] for row in told if row["level"] == level) for level in (0, 1)]
+    assert ends == [[*range(112, 160, 2)], [120, 132, 144, 156]]

@@ -15,6 +15,9 @@ from windrow.clustering.weighted_means import grouped
 _ONE = 1 << 30
 """Where a point lies in its cell is counted in parts of so many, as an integer: sums of them are exact."""
 
+_BLUR = 2.0 / _ONE
+"""What rounding may add to a point's square, for each dimension."""
+
 _FARTHEST = float(1 << 53)
 
 
@@ -99,7 +102,9 @@ class DensityGrid(AlgorithmDefaults):
         groups = joined_cells(keys, counts >= int(parameters[1]))
         within = cells.sums[order] / _ONE
         offsets = within[:, :-1] / counts[:, None]
-        spreads = np.maximum(within[:, -1] - counts * (offsets**2).sum(axis=1), 0.0) * summary.side**2
+        spreads = within[:, -1] - counts * (offsets**2).sum(axis=1)
+        spreads[spreads < counts * keys.shape[1] * _BLUR] = 0.0  # points in one place have no radius
+        spreads *= summary.side**2
         centers, sizes, spread = grouped((keys + offsets) * summary.side, counts, spreads, groups)
         members = np.empty(len(groups), np.int64)
         members[order] = groups

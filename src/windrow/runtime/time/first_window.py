@@ -8,6 +8,7 @@ from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Space
+from windrow.plan.windows.parts import NestedWindow, level_of, levels_of
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.time.history import History
 from windrow.runtime.time.kept_ways import Ways, kept_ways
@@ -51,8 +52,18 @@ class FirstWindows:
         return self._history.has(kept_for(query, self._ways)) and not any(younger)
 
     def of_query(self, query: QueryPlan, part: TimeWindow) -> int:
-        """The number of the first window of `part` that `query` is answered for."""
-        return self._firsts[self._need[query.name, part]]
+        """The number of the first window of `part` that `query` is answered for.
+
+        Where an answer is made of those of several levels, all finer ones must know the same instant: one that began
+        to know all later than a coarser one, whose edges others had, would have nothing there, and be taken for empty.
+        """
+        first = self._firsts[self._need[query.name, part]]
+        if query.joins_levels:
+            assert isinstance(query.window, NestedWindow)
+            for finer in levels_of(query.window, grow=False)[: level_of(query.window, part)]:
+                known = self._firsts[self._need[query.name, finer]]
+                first = max(first, part.first_over(finer.end(known) - 1) if known > BEFORE_ALL else first)
+        return first
 
     def of_window(self, window: TimeWindow) -> int:
         """The number of the first window that anybody is answered for."""
