@@ -238,7 +238,6 @@ def test_the_current_answer_is_the_newest_window_as_corrected():
 
 REFUSED = {
     "SELECT COUNT(*) AS n FROM s [ROWS 3 SLIDE 1]": "windows of rows are not",
-    "SELECT COUNT(*) AS n FROM s [SESSION 3 SECONDS]": "sessions are not",
     "SELECT COUNT(*) AS n FROM s [FROM x > 1 UNTIL x > 3]": "from condition to condition are not",
     "SELECT COUNT(*) AS n FROM s [RANGE 9 SECONDS]": "windows without SLIDE are not",
     "SELECT a.x FROM s [RANGE 9 SECONDS] AS a JOIN s [RANGE 9 SECONDS] AS b ON a.x = b.x": "joins, set operators",

@@ -12,7 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stream_plan import StreamPlan
+from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.answers.corrections import Correction
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome
@@ -111,6 +114,17 @@ class KeptSpace(Protocol):
 
     def snapshot(self) -> Snapshot:
         """What opens it again beside its blocks, as plain values."""
+        ...
+
+
+class Correcting(KeptSpace, Protocol):
+    """A space whose answers late events may correct: between `absorb` and `answer` it is asked to `correct`."""
+
+    def correct(self, before: int | None, emit: Callable[[Correction], None]) -> None:
+        """Give `emit` what was told by `before` and this batch has changed, with what holds instead."""
+
+    def first_told(self, query: QueryPlan, window: TimeWindow | None, clock: int | None) -> int:
+        """The end of the first window like `window` that `query` was told of, where it came at `clock`."""
         ...
 
 

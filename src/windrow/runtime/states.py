@@ -40,7 +40,7 @@ def state_of(
     elif isinstance(space.window, PredicateWindow):
         state = PredicateSpaceState(space, blocks, user, snapshot, since)
     elif isinstance(space.window, SessionWindow):
-        state = SessionSpaceState(space, blocks, user, snapshot, since)
+        state = SessionSpaceState(space, blocks, user, snapshot, since, plan.correct_us)
     elif space.partition:
         state = PartitionSpaceState(space, blocks, user, snapshot, since)
     else:

@@ -135,8 +135,9 @@ class StreamState:
             state.absorb(own, since)
             if self.plan.late_by_session and isinstance(state, SessionSpaceState):
                 outcome.late += state.late
+                outcome.corrected += state.corrected
                 outcome.rejected += [late_rows(rows, self.plan.stream) for rows in state.left_out]
-            if self.plan.correct_us and isinstance(state, SpaceState):
+            if self.plan.correct_us and isinstance(state, SpaceState | SessionSpaceState):
                 state.correct(since, partial(self._told.correct, space, state, outcome, self._told_since))
             if clock is not None:
                 try:
@@ -237,7 +238,9 @@ class StreamState:
             if until is None:
                 continue
             if isinstance(space.counts, SessionWindow):  # a row for itself is a session as long as the gap
-                found += [] if self.plan.late_by_session else [Answered(until - space.counts.gap_us)]
+                found += (
+                    [] if self.plan.late_by_session else [Answered(until - space.counts.gap_us - self.plan.correct_us)]
+                )
             elif isinstance(space, RowSpace):
                 found.append(Answered(until))
             else:

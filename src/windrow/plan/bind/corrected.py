@@ -43,17 +43,15 @@ def refuse_uncorrected(query: Query, bound: QueryPlan, catalog: Catalog) -> None
 
 def _reason(query: Query, bound: QueryPlan) -> str | None:
     window = bound.window
-    if isinstance(window, SessionWindow):
-        return "sessions are not: a late event would join two that have been told, or lengthen one"
     if isinstance(window, PredicateWindow):
         return "windows from condition to condition are not: a late row would open or close other ones"
-    if isinstance(window, CountWindow):
+    if isinstance(window, CountWindow) and not isinstance(window, SessionWindow):
         return "windows of rows are not: a late row would change the number of each row after it"
     if emit_of(query.tree) is not None:
         return "EMIT is not for them: whole answers are sent, and what late events correct in them"
     if window.every_us is not None:
         return "EMIT EVERY is not: early answers are told apart by their instants, which have passed"
-    if any(part.grows for part in parts_of(window)):
+    if not isinstance(window, SessionWindow) and any(part.grows for part in parts_of(window)):
         return "windows without bound are not: what they held at their end is not kept"
     if bound.clusters is not None:
         return "clusterings are not: the numbers of clusters go on from answer to answer"
@@ -74,5 +72,7 @@ def _asks_levels(aggregate: Aggregate) -> bool:
 
 def _refused(query: Query, stream: Stream, reason: str) -> QueryError:
     place = next(table for table in query.tree.find_all(exp.Table) if table.name == stream.name)
-    message = f"{stream.name!r} has CORRECT FOR, and only windows over time with a slide are corrected; {reason}"
+    message = (
+        f"{stream.name!r} has CORRECT FOR, and only sessions and windows over time with a slide are corrected; {reason}"
+    )
     return error_at(place, message, query.text, _WAY_OUT)

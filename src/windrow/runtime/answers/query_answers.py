@@ -17,7 +17,7 @@ from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.audience import Audience
 from windrow.runtime.answers.comparisons import Comparisons
-from windrow.runtime.answers.corrections import told_again, told_first
+from windrow.runtime.answers.corrections import Correction, told_again, told_first
 from windrow.runtime.answers.differences import Told
 from windrow.runtime.answers.join_levels import RowLevels, rows_of_levels
 from windrow.runtime.answers.row_followers import RowFollower
@@ -25,11 +25,10 @@ from windrow.runtime.answers.rows import answer_rows, rows_of_many
 from windrow.runtime.answers.told_alike import ToldAlike
 from windrow.runtime.answers.window_rows import row_by_row
 from windrow.runtime.answers.windows import Answers, ManyAnswers
-from windrow.runtime.contracts import KeptSpace
+from windrow.runtime.contracts import Correcting, KeptSpace
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.rows.row_panes import RowPanesState
-from windrow.runtime.time.corrected import Correction
 from windrow.runtime.time.space import SpaceState
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -132,19 +131,18 @@ class QueryAnswers:
         self.compared.have_told(told)
 
     def correct(
-        self, space: AnySpace, state: SpaceState, outcome: Outcome, since: Mapping[str, int | None], told: Correction
+        self, space: AnySpace, state: Correcting, outcome: Outcome, since: Mapping[str, int | None], told: Correction
     ) -> None:
         """Tell all who were told of windows what holds instead; each query was told of those `since` its clock."""
         window = told.now.window
-        assert isinstance(window, TimeWindow)
+        assert window is None or isinstance(window, TimeWindow)
         for query in self._asking[space.name, window]:
-            first, clock = state.first_end(query, window), since[query.answer_name]
-            first = first if clock is None else max(first, clock + 1)
+            first = state.first_told(query, window, since[query.answer_name])
             mine = [part.since(first) for part in (told.was, told.now)]
-            had = told.had[told.now.ends >= first]
+            had, has = (side[told.now.ends >= first] for side in (told.had, told.has))
             was, now = (answer_rows(query, state.groups, part, self._user) for part in mine)
             outcome.failed += now[1]
-            outcome.add(query.name, [told_again(query, now[0], was[0], had)])
+            outcome.add(query.name, [told_again(query, now[0], was[0], had, has)])
 
     def levels(self, state: KeptSpace, outcome: Outcome) -> None:
         """Answers that are made of those of several levels, all of which have been given by now."""

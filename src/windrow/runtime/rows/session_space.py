@@ -9,8 +9,11 @@ import pyarrow as pa
 
 from windrow.clustering import kernel_of
 from windrow.plan.instants import BEFORE_ALL, LATEST_US
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.session_window import SessionWindow
+from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.answers.corrections import Correction
 from windrow.runtime.answers.windows import ANSWER_ROWS, Answers
 from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
@@ -18,6 +21,7 @@ from windrow.runtime.rows.keyed_space import KeyedSpace
 from windrow.runtime.rows.open_sessions import OpenSessions, Pieces, joined
 from windrow.runtime.rows.passed import Passed
 from windrow.runtime.rows.pending_rows import TIME
+from windrow.runtime.rows.retold_sessions import retold
 from windrow.runtime.rows.session_numbers import numbered_sessions
 from windrow.runtime.share import Share
 from windrow.runtime.slice.sessions import CAME, EVENTS, LAST, START
@@ -37,6 +41,9 @@ class SessionSpaceState(KeyedSpace):
     With a partition a shard has all rows of its keys; without one, all rows of the stream are in one shard. `since` is
     as in `KeyedSpace`: of a session that may have begun before, not all is known, and it is not told.
 
+    For `correct_us` after its end a session that was told stays, and what comes for it is not late: what was told of
+    it, and of those that it is merged with, is taken back. `_gone` is the end before which none is held any more.
+
     With EMIT EVERY, sessions that are open are told at each multiple of it, with what came before that instant. So a
     piece that begins after the next of them waits until it has been told: pieces lie between two of them. No session
     that ends before that instant can have to do with one that waits.
@@ -49,6 +56,7 @@ class SessionSpaceState(KeyedSpace):
         user: Mapping[str, type],
         snapshot: Snapshot | None = None,
         since: int | None = None,
+        correct_us: int = 0,
     ) -> None:
         assert isinstance(space.window, SessionWindow)
         kept = snapshot or {"since": since}
@@ -56,8 +64,10 @@ class SessionSpaceState(KeyedSpace):
         self._window, self._gap = space.window, space.window.gap_us
         self._kernels = {partial.name: kernel_of(partial, user) for partial in space.partials}
         self._open = OpenSessions(self._kernels, f"{space.name}.open", blocks, kept.get("open"))
-        self._told = np.empty(0, np.int64)
-        self.late, self.left_out = 0, list[pa.RecordBatch]()
+        self._correct_us = correct_us
+        self._gone: int | None = kept.get("gone")
+        self._changed: list[tuple[Pieces, Pieces]] = []
+        self.late, self.corrected, self.left_out = 0, 0, list[pa.RecordBatch]()
 
     def adopt(self, older: SessionSpaceState) -> None:
         """Take over what an `older` view of this state has read and nobody has written since."""
@@ -66,7 +76,9 @@ class SessionSpaceState(KeyedSpace):
 
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
         """Put pieces together with the open sessions of their keys, or let them wait for an early answer."""
-        self.late, self.left_out = 0, []
+        self.late, self.corrected, self.left_out = 0, 0, []
+        if self._gone is None:  # it has told nothing yet that it could take back
+            self._gone = BEFORE_ALL if clock is None else clock
         if self._window.every_us is None:
             self._join(payloads, clock)
             return
@@ -87,14 +99,26 @@ class SessionSpaceState(KeyedSpace):
         old = self._open.at(places)
         pieces = joined([old, new])
         found = numbered_sessions(pieces.owners, pieces.starts, pieces.lasts, self._gap)
-        entries = Entries(found.numbers, pieces.groups, pieces.partials)
+        numbers, come = found.numbers, found.numbers[len(old) :]
+        if self._correct_us:  # those of a key that nothing has come for stay as they were told
+            reached = np.isin(numbers, come)
+            numbers, pieces = numbers[reached], pieces.part(reached)
+            places, old = places[reached[: len(old)]], old.part(reached[: len(old)])
+        entries = Entries(numbers, pieces.groups, pieces.partials)
         entries = reduced(tuple(self._kernels.values()), entries)
         session = entries.panes
         starts, lasts = found.starts[session], found.lasts[session]
         merged = Pieces(found.owners[session], entries.slots, starts, lasts, entries.partials)
         if clock is not None:
-            merged = merged.part(lasts + self._gap >= clock)
-            self._leave_out(payloads, found.lasts[found.numbers[len(old) :]] + self._gap < clock)
+            closed = clock if not self._correct_us else max(clock - self._correct_us, self._gone or BEFORE_ALL)
+            merged = merged.part(lasts + self._gap >= closed)
+            late = found.lasts[come] + self._gap < closed
+            self._leave_out(payloads, late)
+            if self._correct_us:
+                told = old.lasts + self._gap < clock
+                changed = np.isin(come, numbers[: len(old)][told]) | (found.lasts[come] + self._gap < clock)
+                self.corrected += _events(payloads, changed & ~late)
+                self._changed.append((old.part(told), merged.part(merged.lasts + self._gap < clock)))
         self._refer(merged)
         self._open.drop(places)
         self._open.put(merged)
@@ -110,8 +134,21 @@ class SessionSpaceState(KeyedSpace):
             self._tell_open(before, clock, emit)
             waited = self._waiting.take(self._window.instants(until, until + self._window.every_us)[0])
             self._join([] if waited is None else [_untimed(waited)], None)
-        self._told = self._open.ended(until - self._gap)
-        self._tell(self._open.at(self._told), None, emit)
+        ended = self._open.at(self._open.ended(until - self._gap))
+        if self._correct_us and before is not None:
+            ended = ended.part(ended.lasts + self._gap >= before)
+        self._tell(ended, None, emit)
+
+    def correct(self, before: int | None, emit: Callable[[Correction], None]) -> None:
+        """Give `emit` what was told by `before` of sessions that this batch has changed, and what holds instead."""
+        changed, self._changed = self._changed, []
+        for was, now in changed:
+            for correction in retold(self._tellable(was), self._tellable(now), self._gap):
+                emit(correction)
+
+    def first_told(self, query: QueryPlan, window: TimeWindow | None, clock: int | None) -> int:
+        """The first end of a session that `query` was told of, where it came at `clock`."""
+        return BEFORE_ALL if clock is None else clock
 
     def _tell_open(self, before: int | None, clock: int, emit: Emit) -> None:
         """What sessions that are open have come to, at each instant at which that is asked."""
@@ -132,10 +169,7 @@ class SessionSpaceState(KeyedSpace):
 
     def _tell(self, sessions: Pieces, instant: int | None, emit: Emit) -> None:
         """Give `emit` these sessions, as they are when they have ended or were at `instant`."""
-        told = sessions.lasts + self._gap <= LATEST_US
-        if self._since is not None:
-            told &= sessions.starts - self._gap >= self._since
-        sessions = sessions.part(told)
+        sessions = self._tellable(sessions)
         sessions = sessions.part(np.lexsort((sessions.groups, sessions.owners, sessions.lasts)))
         begins = (np.diff(sessions.owners, prepend=-1) != 0) | (np.diff(sessions.lasts, prepend=0) != 0)
         first = np.flatnonzero(begins)
@@ -148,15 +182,24 @@ class SessionSpaceState(KeyedSpace):
             ends, instants = part.lasts + self._gap, _at(instant, len(part))
             emit(Answers(count, part.starts, ends, part.groups, part.partials, instants=instants))
 
+    def _tellable(self, sessions: Pieces) -> Pieces:
+        """Those that are known from their beginning, and end at a time that there is."""
+        told = sessions.lasts + self._gap <= LATEST_US
+        if self._since is not None:
+            told &= sessions.starts - self._gap >= self._since
+        return sessions.part(told)
+
     def last_end(self, clock: int, newest: int) -> int:
         """Until when the clock must go for all rows up to `newest` to be told."""
         return max(clock, self.space.window.next_end(newest))
 
     def expire(self, clock: int) -> None:
-        """Let go of the sessions that have been told, and of the groups and keys that were only there."""
-        gone = self._open.at(self._told)
-        self._open.drop(self._told)
-        self._told = self._told[:0]
+        """Let go of the sessions that have been told for good, and of the groups and keys that were only there."""
+        settled = clock - self._correct_us
+        self._gone = settled if self._gone is None else max(self._gone, settled)
+        places = self._open.ended(settled - self._gap)
+        gone = self._open.at(places)
+        self._open.drop(places)
         self._forget(gone)
 
     def rewind(self, newest: int, clock: int) -> Rewound:
@@ -187,7 +230,8 @@ class SessionSpaceState(KeyedSpace):
         self._open.save(version)
 
     def snapshot(self) -> Snapshot:
-        return self._keys_snapshot() | {"open": self._open.snapshot()}
+        gone = {"gone": self._gone} if self._correct_us else {}
+        return self._keys_snapshot() | {"open": self._open.snapshot()} | gone
 
     def _pieces(self, batch: pa.RecordBatch) -> Pieces:
         """What a payload holds, with slots for its keys and groups."""
@@ -221,6 +265,11 @@ class SessionSpaceState(KeyedSpace):
     def _slots(self, pieces: Pieces) -> list[tuple[GroupSlots, np.ndarray]]:
         own = [(self.groups, pieces.groups)]
         return own if self._owners is self.groups else [*own, (self._owners, pieces.owners)]
+
+
+def _events(payloads: Sequence[pa.RecordBatch], chosen: np.ndarray) -> int:
+    """How many events the `chosen` pieces of some payloads are of."""
+    return int(np.concatenate([batch.column(EVENTS).to_numpy() for batch in payloads])[chosen].sum())
 
 
 def _at(instant: int | None, count: int) -> np.ndarray | None:

@@ -10,25 +10,14 @@ import numpy as np
 from windrow.kernels import identity, take
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.windows.time_window import TimeWindow
-from windrow.runtime.answers.windows import ANSWER_ROWS, Answers, Folded, joined_answers
+from windrow.runtime.answers.corrections import Correction
+from windrow.runtime.answers.windows import ANSWER_ROWS, Folded, joined_answers
 from windrow.runtime.time.fold import FoldState
 from windrow.runtime.time.kept_partials import KeptPartials
 from windrow.runtime.time.view import StateView
 from windrow.windows.entries import Entries
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import fold_into
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """Groups of windows that have been answered: row i of `was` and of `now` are of the same window and group.
-
-    Where `had` is false, the window held nothing of the group, so nothing was told.
-    """
-
-    was: Answers
-    now: Answers
-    had: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +82,8 @@ def windows_over(window: TimeWindow, panes: np.ndarray, first: int, last: int) -
 
 def _correction(fold: FoldState, was: Sequence[Folded], now: Sequence[Folded], had: Sequence[np.ndarray]) -> Correction:
     older, newer = (joined_answers(fold.window, fold.partials, part) for part in (was, now))
-    return Correction(older, newer, np.concatenate(had))
+    held = np.concatenate(had)
+    return Correction(older, newer, held, np.ones(len(held), bool))
 
 
 def _seen(entries: Entries, kept: KeptPartials, partials: tuple[Partial, ...]) -> Entries:

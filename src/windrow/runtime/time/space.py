@@ -18,13 +18,14 @@ from windrow.plan.windows.coarser import CoarserWithAge
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import NestedWindow, levels_of
 from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.answers.corrections import Correction
 from windrow.runtime.answers.followers import Followers
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.share import Share
 from windrow.runtime.time.belated import Belated
-from windrow.runtime.time.corrected import Beside, Correction, corrections, windows_over
+from windrow.runtime.time.corrected import Beside, corrections, windows_over
 from windrow.runtime.time.due_windows import DueWindows
 from windrow.runtime.time.first_window import FirstWindows, kept_for
 from windrow.runtime.time.history import History
@@ -198,6 +199,12 @@ class SpaceState:
         """The end of the first window that `query` is answered for, of those like `window`."""
         first = self._firsts.of_query(query, window)
         return BEFORE_ALL if first == BEFORE_ALL else window.closes.end(first)
+
+    def first_told(self, query: QueryPlan, window: TimeWindow | None, clock: int | None) -> int:
+        """The end of the first window like `window` that `query` was told of, where it came at `clock`."""
+        assert window is not None
+        first = self.first_end(query, window)
+        return first if clock is None else max(first, clock + 1)
 
     def last_end(self, clock: int, newest: int) -> int:
         """When the last window ends that an event at `newest` lies in, or `clock` if that is later."""
