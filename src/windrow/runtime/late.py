@@ -1,7 +1,8 @@
 """Which events are late, to be counted and rejected; each space leaves out of its windows what is late for them.
 
 An event is late if the answers of all its windows have been given; late in part, if those of some have. Spaces decide
-in `absorb` (`runtime/contracts.py`).
+in `absorb` (`runtime/contracts.py`). For sessions the time of an event does not say it: they tell what they have
+`Decided`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from windrow.plan.windows.time_window import TimeWindow
 
@@ -77,13 +79,53 @@ def late_events(times: np.ndarray, answered: Sequence[Answered]) -> tuple[np.nda
     behind = np.flatnonzero(times < newest) if newest is not None else np.empty(0, np.int64)
     if not len(behind):  # most batches come in time
         return late, in_part
-    lacking, taking = np.zeros(len(behind), bool), np.zeros(len(behind), bool)
-    for each in dict.fromkeys(answered):
-        missed, coming = each.missed(times[behind])
-        lacking |= missed
-        taking |= coming
+    lacking, taking = _missed(times[behind], answered)
     late[behind], in_part[behind] = lacking & ~taking, lacking & taking
     return late, in_part
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Events that sessions have `missed`, since the one of each had ended, or have taken, and then perhaps `changed`.
+
+    `events` have a time and a count, and where they are kept the event as it came.
+    """
+
+    events: pa.RecordBatch
+    missed: np.ndarray
+    changed: np.ndarray
+
+    def late_among(self, answered: Sequence[Answered]) -> tuple[np.ndarray, np.ndarray]:
+        """Which of the events are late, and which in part, where others have `answered` so much.
+
+        >>> events = pa.record_batch({"time": [4, 9], "count": [1, 1]})
+        >>> missed = Decided(events, np.array([True, True]), np.array([False, False]))
+        >>> late, in_part = missed.late_among([Answered(10, TimeWindow(range_us=5, slide_us=5)), Answered(7)])
+        >>> late.tolist(), in_part.tolist()
+        ([True, False], [False, True])
+        """
+        lacking, taking = _missed(self.times, answered)
+        return self.missed & ~taking, np.where(self.missed, taking, lacking)
+
+    @property
+    def times(self) -> np.ndarray:
+        times: np.ndarray = self.events.column("time").to_numpy()
+        return times
+
+    @property
+    def counts(self) -> np.ndarray:
+        counts: np.ndarray = self.events.column("count").to_numpy()
+        return counts
+
+
+def _missed(times: np.ndarray, answered: Sequence[Answered]) -> tuple[np.ndarray, np.ndarray]:
+    """Which events at `times` some answer lacks that has been given, and which some is still to come for."""
+    lacking, taking = np.zeros(len(times), bool), np.zeros(len(times), bool)
+    for each in dict.fromkeys(answered):
+        missed, coming = each.missed(times)
+        lacking |= missed
+        taking |= coming
+    return lacking, taking
 
 
 def took(window: TimeWindow, times: np.ndarray, clocks: np.ndarray) -> np.ndarray:

@@ -81,9 +81,12 @@ class Usable:
         self.timed = self.timed & ~bad
 
 
-def raw_rows(batch: pa.RecordBatch, usable: Usable, unusable: Mapping[str, np.ndarray]) -> pa.RecordBatch:
+def raw_rows(
+    batch: pa.RecordBatch, usable: Usable, unusable: Mapping[str, np.ndarray], timely: np.ndarray
+) -> pa.RecordBatch:
     """All events of `batch` with the cause for which each may be rejected: a usable one if it is late or `unusable`.
 
+    Of the usable ones only those of which the time says whether they are late, which are `timely`.
     An impossible time is left out: who reads the rejected events may have nothing that holds it.
     """
     causes = usable.causes()
@@ -91,7 +94,7 @@ def raw_rows(batch: pa.RecordBatch, usable: Usable, unusable: Mapping[str, np.nd
         causes[found] = cause
     times = pc.if_else(pa.array(causes == CAUSES["impossible"]), None, batch.column(TIME))
     columns = {"cause": pa.array(causes, pa.string()), "time": times, "row": batch.column(RAW)}
-    return pa.record_batch(columns).filter(pa.array(causes != SEAM))
+    return pa.record_batch(columns).filter(pa.array((causes != SEAM) & ((causes != LATE) | timely)))
 
 
 def rejected_of(rows: pa.RecordBatch, stream: str, answered: Sequence[Answered]) -> pa.RecordBatch:

@@ -7,6 +7,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import pyarrow as pa
+
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import AnySpace, RowSpace
 from windrow.plan.nodes.stream_plan import StreamPlan
@@ -92,6 +94,7 @@ class StreamState:
         self._told_since = {name: told_since.get(name, self.clock) for name in correcting}
         self._asking = [[query.name for query in plan.queries_of(space)] for space in plan.spaces]  # in order of these
         self._cuts = plan.cuts
+        self._deciding = plan.deciding
 
     def advance(self, payloads: Sequence[Payload]) -> None:
         """Move the clock to the newest event time, less the lateness, or where the wall clock has it; never back.
@@ -133,10 +136,8 @@ class StreamState:
             if space.is_final:
                 since, clock = _latest(since, settled_to), _latest(clock, settled_to)
             state.absorb(own, since)
-            if self.plan.late_by_session and isinstance(state, SessionSpaceState):
-                outcome.late += state.late
-                outcome.corrected += state.corrected
-                outcome.rejected += [late_rows(rows, self.plan.stream) for rows in state.left_out]
+            if space == self._deciding and isinstance(state, SessionSpaceState):
+                self._decide(state, answered, outcome)
             if self.plan.correct_us and isinstance(state, SpaceState | SessionSpaceState):
                 state.correct(since, partial(self._told.correct, space, state, outcome, self._told_since))
             if clock is not None:
@@ -237,10 +238,10 @@ class StreamState:
             until = _latest(before, settled_to) if space.is_final else before
             if until is None:
                 continue
+            if space == self._deciding:
+                continue
             if isinstance(space.counts, SessionWindow):  # a row for itself is a session as long as the gap
-                found += (
-                    [] if self.plan.late_by_session else [Answered(until - space.counts.gap_us - self.plan.correct_us)]
-                )
+                found.append(Answered(until - space.counts.gap_us - self.plan.correct_us))
             elif isinstance(space, RowSpace):
                 found.append(Answered(until))
             else:
@@ -267,6 +268,20 @@ class StreamState:
                 outcome.corrected += int(counts[corrected_events(times, answered, self.plan.correct_us)].sum())
         if payload.name == REJECTED:
             outcome.rejected.append(rejected_of(decode(payload.body), self.plan.stream, answered))
+
+    def _decide(self, state: SessionSpaceState, answered: Sequence[Answered], outcome: Outcome) -> None:
+        """Count what sessions say of a batch's events, and keep those that are late where somebody asked for them."""
+        outcome.late += state.late
+        outcome.corrected += state.corrected
+        for decided in state.decided:
+            late, in_part = decided.late_among(answered)
+            outcome.late += int(decided.counts[late].sum())
+            outcome.late_in_part += int(decided.counts[in_part].sum())
+            if self.plan.correct_us:
+                again = decided.changed | corrected_events(decided.times, answered, self.plan.correct_us)
+                outcome.corrected += int(decided.counts[again].sum())
+            if self.plan.keeps_rejected and late.any():
+                outcome.rejected.append(late_rows(decided.events.filter(pa.array(late)), self.plan.stream))
 
 
 def _cells(payload: Payload) -> tuple[Any, Any]:

@@ -106,10 +106,23 @@ class StreamPlan:
         return tuple(space for space in self.spaces if isinstance(space, RowSpace))
 
     @property
-    def late_by_session(self) -> bool:
-        """Whether one space of sessions says which events are late, since nothing else reads the stream's events."""
-        alone = len(self.spaces) == 1 and self.spaces[0].rows is None and not self.scans
-        return alone and isinstance(self.spaces[0].counts, SessionWindow)
+    def deciding(self) -> RowSpace | None:
+        """The sessions in whose shards it is decided which events are late: for all others the time of one says it.
+
+        Of several, those that take whatever the others do, if there are any: of the longest gap and the fewest keys.
+        """
+        windows = (space for space in self.row_spaces if space.rows is None)
+        sessions = [space for space in windows if isinstance(space.window, SessionWindow)]
+        return min(sessions, key=lambda space: (-_gap(space), len(space.partition), space.name), default=None)
+
+    @property
+    def decided_by(self) -> Cuts | None:
+        """Where events of such sessions are told apart, since others take some of them; None where there are none."""
+        if self.deciding is None or (len(self.spaces) == 1 and not self.scans):
+            return None
+        if self.scans or len(self.row_spaces) > 1:
+            return Cuts.of([TimeWindow(range_us=1, slide_us=1)])
+        return Cuts.of([window.closes for space in self.time_spaces for window in space.windows])
 
     @property
     def cuts(self) -> Cuts:
@@ -157,6 +170,11 @@ class StreamPlan:
             texts = (*spread.scan.texts, spread.scan.where)
             needed.update((text, None) for text in texts if text is not None)
         return tuple(needed)
+
+
+def _gap(space: RowSpace) -> int:
+    assert isinstance(space.window, SessionWindow)
+    return space.window.gap_us
 
 
 def texts_of(space: AnySpace) -> list[str]:

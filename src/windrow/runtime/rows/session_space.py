@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow.clustering import kernel_of
 from windrow.plan.instants import BEFORE_ALL, LATEST_US
@@ -17,6 +18,7 @@ from windrow.runtime.answers.corrections import Correction
 from windrow.runtime.answers.windows import ANSWER_ROWS, Answers
 from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
+from windrow.runtime.late import Decided
 from windrow.runtime.rows.keyed_space import KeyedSpace
 from windrow.runtime.rows.open_sessions import OpenSessions, Pieces, joined
 from windrow.runtime.rows.passed import Passed
@@ -37,7 +39,8 @@ class SessionSpaceState(KeyedSpace):
     Rows come as pieces, folded where they were read. Pieces of a key that are at most the gap apart become one session,
     also with what had been two until then; whose end the clock has passed is told and let go. A row is late if the
     session that it would belong to, with all that has come with it, had ended when its batch began: of the last batch,
-    `late` is how many were, and `left_out` has them where they are kept.
+    `late` is how many were, and `corrected` how many have changed an answer. Where others have a say, or late rows are
+    kept, `decided` has them instead.
     With a partition a shard has all rows of its keys; without one, all rows of the stream are in one shard. `since` is
     as in `KeyedSpace`: of a session that may have begun before, not all is known, and it is not told.
 
@@ -67,7 +70,7 @@ class SessionSpaceState(KeyedSpace):
         self._correct_us = correct_us
         self._gone: int | None = kept.get("gone")
         self._changed: list[tuple[Pieces, Pieces]] = []
-        self.late, self.corrected, self.left_out = 0, 0, list[pa.RecordBatch]()
+        self.late, self.corrected, self.decided = 0, 0, list[Decided]()
 
     def adopt(self, older: SessionSpaceState) -> None:
         """Take over what an `older` view of this state has read and nobody has written since."""
@@ -76,7 +79,7 @@ class SessionSpaceState(KeyedSpace):
 
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
         """Put pieces together with the open sessions of their keys, or let them wait for an early answer."""
-        self.late, self.corrected, self.left_out = 0, 0, []
+        self.late, self.corrected, self.decided = 0, 0, []
         if self._gone is None:  # it has told nothing yet that it could take back
             self._gone = BEFORE_ALL if clock is None else clock
         if self._window.every_us is None:
@@ -113,12 +116,12 @@ class SessionSpaceState(KeyedSpace):
             closed = clock if not self._correct_us else max(clock - self._correct_us, self._gone or BEFORE_ALL)
             merged = merged.part(lasts + self._gap >= closed)
             late = found.lasts[come] + self._gap < closed
-            self._leave_out(payloads, late)
+            changed = np.zeros(len(come), bool)
             if self._correct_us:
                 told = old.lasts + self._gap < clock
                 changed = np.isin(come, numbers[: len(old)][told]) | (found.lasts[come] + self._gap < clock)
-                self.corrected += _events(payloads, changed & ~late)
                 self._changed.append((old.part(told), merged.part(merged.lasts + self._gap < clock)))
+            self._decide(payloads, late, changed & ~late, clock)
         self._refer(merged)
         self._open.drop(places)
         self._open.put(merged)
@@ -244,15 +247,20 @@ class SessionSpaceState(KeyedSpace):
         partials = tuple(fields_of(kernel, name, batch) for name, kernel in self._kernels.items())
         return Pieces(owners, groups, starts, lasts, partials)
 
-    def _leave_out(self, payloads: Sequence[pa.RecordBatch], late: np.ndarray) -> None:
-        """Count and keep what is late: of the pieces of `payloads`, one after the other, those that `late` says."""
-        ends = np.cumsum([batch.num_rows for batch in payloads])
-        for batch, own in zip(payloads, np.split(late, ends[:-1])):
-            if own.any():
-                gone = batch.filter(pa.array(own))
-                self.late += int(gone.column(EVENTS).to_numpy().sum())
-                if CAME in gone.schema.names:
-                    self.left_out.append(pa.RecordBatch.from_struct_array(gone.column(CAME).flatten()))
+    def _decide(self, payloads: Sequence[pa.RecordBatch], late: np.ndarray, changed: np.ndarray, clock: int) -> None:
+        """Say which of the pieces of `payloads`, one after the other, are `late`, and which have `changed` answers."""
+        edges = np.cumsum([batch.num_rows for batch in payloads])[:-1]
+        for batch, missed, again in zip(payloads, np.split(late, edges), np.split(changed, edges)):
+            if CAME not in batch.schema.names:
+                counts = batch.column(EVENTS).to_numpy()
+                self.late += int(counts[missed].sum())
+                self.corrected += int(counts[again].sum())
+                continue
+            behind = (batch.column(START).to_numpy() < clock) | again  # nobody lacks what comes in time
+            came = batch.column(CAME).filter(pa.array(behind))
+            lengths = pc.fill_null(came.value_lengths(), 0).to_numpy()
+            flags = (np.repeat(flag[behind], lengths) for flag in (missed, again))
+            self.decided.append(Decided(pa.RecordBatch.from_struct_array(came.flatten()), *flags))
 
     def _refer(self, pieces: Pieces) -> None:
         for slots, held in self._slots(pieces):
@@ -265,11 +273,6 @@ class SessionSpaceState(KeyedSpace):
     def _slots(self, pieces: Pieces) -> list[tuple[GroupSlots, np.ndarray]]:
         own = [(self.groups, pieces.groups)]
         return own if self._owners is self.groups else [*own, (self._owners, pieces.owners)]
-
-
-def _events(payloads: Sequence[pa.RecordBatch], chosen: np.ndarray) -> int:
-    """How many events the `chosen` pieces of some payloads are of."""
-    return int(np.concatenate([batch.column(EVENTS).to_numpy() for batch in payloads])[chosen].sum())
 
 
 def _at(instant: int | None, count: int) -> np.ndarray | None:

@@ -34,7 +34,7 @@ from windrow.runtime.slice.places import histogram
 from windrow.runtime.slice.rows import counted_rows, row_entries
 from windrow.runtime.slice.sample import Sample
 from windrow.runtime.slice.scans import LeafRows
-from windrow.runtime.slice.sessions import session_entries
+from windrow.runtime.slice.sessions import NOBODY, Decides, session_entries
 from windrow.runtime.slice.shed import taken
 from windrow.runtime.slice.split_chunks import FAILED
 from windrow.storage.columns import encode, encode_batch
@@ -84,7 +84,9 @@ class Slicer:
         self._arrived: int | None = None
         self._tallies = dict.fromkeys(TALLIES, 0)
         self._cells: list[tuple[np.ndarray, np.ndarray]] = []
-        self._counted = self._cells if self._counted_cuts == self._cuts and plan.spaces else []
+        self._deciding, self._decides = plan.deciding, Decides(plan.decided_by, plan.keeps_rejected)
+        alike = self._counted_cuts == self._cuts and plan.spaces and self._deciding is None
+        self._counted = self._cells if alike else []
         self._packed: list[Payload] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -132,8 +134,14 @@ class Slicer:
         self._tallies["unplaced"] += int(unplaced.sum())
         self._tallies["unsent"] += int(unsent.sum())
         if self._plan.keeps_rejected:
-            rejected = raw_rows(batch, usable, {UNPLACED: unplaced, UNSENT: unsent})
+            rejected = raw_rows(batch, usable, {UNPLACED: unplaced, UNSENT: unsent}, self._undecided(batch, usable))
             self._packed.append(self._payload(self._own, REJECTED, rejected))
+
+    def _undecided(self, batch: pa.RecordBatch, usable: Usable) -> np.ndarray:
+        """Which events that can be used no sessions decide for, but the time of each."""
+        if self._deciding is None or not usable.timed.any():
+            return usable.timed
+        return usable.timed & ~counted_rows(self._deciding, Chunk(batch, self._names, usable.times, usable.timed))
 
     def _shed(self, batch: pa.RecordBatch, usable: Usable) -> pa.RecordBatch:
         """The events without those that are left out. The clock goes on as if all were taken."""
@@ -160,7 +168,10 @@ class Slicer:
             self._cells.append(_cells(chunk, self._cuts))
         else:  # nobody numbers rows: how many there are is all that every shard must know
             self._cells.append((np.array([newest]), np.array([int(timed.sum())])))
-        if self._counted is not self._cells:
+        if self._deciding is not None:
+            told = counted_rows(self._deciding, chunk)
+            self._counted.append(_cells(chunk, self._counted_cuts, chunk.timed & ~told))
+        elif self._counted is not self._cells:
             self._counted.append(_cells(chunk, self._counted_cuts))
         unsent = np.zeros(len(timed), bool)
         for shard, name, sent in self._scans.sent(batch, timed, unsent):
@@ -225,8 +236,8 @@ class Slicer:
                 ]
         for space in spaces:
             if isinstance(space.window, SessionWindow):
-                keeps = self._plan.keeps_rejected and self._plan.late_by_session
-                entries = session_entries(space, self._kernels, chunk, keeps)
+                decides = self._decides if space == self._deciding else NOBODY
+                entries = session_entries(space, self._kernels, chunk, decides)
             else:
                 entries = row_entries(space, self._kernels, chunk)
             if entries is not None:
@@ -257,12 +268,15 @@ class Slicer:
         return Payload(shard, self._task, len(self._packed), self._probe, name, body)
 
 
-def _cells(chunk: Chunk, cuts: Cuts) -> tuple[np.ndarray, np.ndarray]:
-    """How many events that can be used there are in each pane, by a time in it."""
+def _cells(chunk: Chunk, cuts: Cuts, some: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """How many events that can be used there are in each pane, by a time in it; or how many of `some` events."""
+    some = chunk.timed if some is None else some
+    if not some.any():
+        return np.empty(0, np.int64), np.empty(0, np.int64)
     numbers, starts = chunk.cut(cuts)
-    if chunk.timed.all():
+    if some.all():
         return histogram(numbers, chunk.times, len(starts))
-    return histogram(numbers[chunk.timed], chunk.times[chunk.timed], len(starts))
+    return histogram(numbers[some], chunk.times[some], len(starts))
 
 
 def _packed_cells(cells: Sequence[tuple[np.ndarray, np.ndarray]], compress: bool) -> bytes:

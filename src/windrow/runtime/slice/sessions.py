@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ from windrow.kernels import Kernel, identity, to_arrow
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.groupings import plain_keys, sets_in
 from windrow.plan.nodes.spaces import RowSpace
+from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.reject import RAW, TIME
 from windrow.runtime.rows.session_numbers import numbered_sessions
@@ -19,28 +20,41 @@ from windrow.runtime.slice.chunk import Chunk
 from windrow.runtime.slice.places import Places
 from windrow.runtime.slice.rows import counted_rows
 
-START, LAST, EVENTS, CAME = "start", "last", "events", "came"
+START, LAST, EVENTS, CAME, COUNT = "start", "last", "events", "came", "count"
 """When the first and the last row of a piece happened; how many rows of a group it has, those included that WHERE keeps
-out; and these rows with their times as they came, where late ones are to be kept."""
+out; and of these rows the times, each with how many there are about then, or, where late ones are to be kept, each as
+it came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decides:
+    """What the shards of sessions must know to say who is late: events as `cuts` tell them apart, or `keeps` them."""
+
+    cuts: Cuts | None = None
+    keeps: bool = False
+
+
+NOBODY = Decides()
+"""Sessions that decide for themselves alone."""
 
 
 def session_entries(
-    space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk, keeps: bool = False
+    space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk, decides: Decides = NOBODY
 ) -> pa.RecordBatch | None:
     """One entry for each group of each piece: rows that are here and of one session, whatever else belongs to it.
 
-    Rows that WHERE keeps out belong to sessions all the same, so a group may have an empty partial. With `keeps`,
-    pieces have their rows with them, since only a shard knows which are late. Where sessions are answered while they
-    are open, a piece ends where such an answer is due, which has what came before.
+    Rows that WHERE keeps out belong to sessions all the same, so a group may have an empty partial. Where the sessions
+    `decide` for others who is late, pieces say when their rows happened, since only a shard knows that. Where sessions
+    are answered while they are open, a piece ends where such an answer is due, which has what came before.
     """
     assert isinstance(space.window, SessionWindow)
     if sets_in(space.keys):
-        return _every_grouping(space, kernels, chunk, keeps)
-    return _entries(space, kernels, chunk, keeps, whole=space.window.every_us is not None)  # pieces may wait together
+        return _every_grouping(space, kernels, chunk, decides)
+    return _entries(space, kernels, chunk, decides, whole=space.window.every_us is not None)  # pieces may wait together
 
 
 def _entries(
-    space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk, keeps: bool, whole: bool
+    space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk, decides: Decides, whole: bool
 ) -> pa.RecordBatch | None:
     assert isinstance(space.window, SessionWindow)
     counted = counted_rows(space, chunk)
@@ -65,11 +79,8 @@ def _entries(
         piece, group = places.decode(held)
     columns = {START: pa.array(pieces.starts[piece]), LAST: pa.array(pieces.lasts[piece])}
     columns[EVENTS] = pa.array(np.bincount(codes, minlength=len(held)))
-    if keeps:
-        order = np.argsort(codes, kind="stable")
-        came = pa.StructArray.from_arrays([pa.array(times[order]), chunk.raw.take(pa.array(rows[order]))], [TIME, RAW])
-        offsets = np.searchsorted(codes[order], np.arange(len(held) + 1)).astype(np.int32)
-        columns[CAME] = pa.ListArray.from_arrays(pa.array(offsets), came)
+    if decides != NOBODY:
+        columns[CAME] = _came(chunk, rows, codes, len(held), decides)
     columns |= {f"key_{i}": key.take(pa.array(group)) for i, key in enumerate(keys)}
     lifted = np.full(len(chunk), -1)
     lifted[rows] = codes if space.where is None else np.where(chunk.passed(space.where)[rows], codes, -1)
@@ -81,8 +92,26 @@ def _entries(
     return pa.record_batch(columns)
 
 
+def _came(chunk: Chunk, rows: np.ndarray, codes: np.ndarray, count: int, decides: Decides) -> pa.ListArray:
+    """When the `rows` of each of `count` entries happened: one by one as they came, or how many there are in a pane."""
+    times = chunk.times[rows]
+    if decides.keeps:
+        order, counts = np.argsort(codes, kind="stable"), np.ones(len(rows), np.int64)
+    else:
+        assert decides.cuts is not None
+        panes, _ = decides.cuts.cut(times)
+        order = np.lexsort((panes, codes))
+        begins = np.flatnonzero((np.diff(codes[order], prepend=-1) != 0) | (np.diff(panes[order], prepend=-1) != 0))
+        order, counts = order[begins], np.diff(begins, append=len(rows))
+    columns = {TIME: pa.array(times[order]), COUNT: pa.array(counts)}
+    if decides.keeps:
+        columns[RAW] = chunk.raw.take(pa.array(rows[order]))
+    offsets = np.searchsorted(codes[order], np.arange(count + 1)).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.StructArray.from_arrays([*columns.values()], [*columns]))
+
+
 def _every_grouping(
-    space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk, keeps: bool
+    space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk, decides: Decides
 ) -> pa.RecordBatch | None:
     """The entries of each grouping, folded by itself: FIRST and the like go by the order of rows of all its keys.
 
@@ -90,13 +119,13 @@ def _every_grouping(
     """
     plain, parts = plain_keys(space.keys), []
     for number, chosen in enumerate(sets_in(space.keys)):
-        part = _entries(replace(space, keys=tuple(plain[i] for i in chosen)), kernels, chunk, keeps, whole=True)
+        part = _entries(replace(space, keys=tuple(plain[i] for i in chosen)), kernels, chunk, decides, whole=True)
         if part is None:
             return None
         columns = {name: part.column(name) for name in part.schema.names if not name.startswith("key_")}
         if number:
             columns[EVENTS] = pa.array(np.zeros(part.num_rows, np.int64))
-        if number and keeps:
+        if number and decides != NOBODY:
             columns[CAME] = pa.array([[]] * part.num_rows, part.schema.field(CAME).type)
         for place, key in enumerate(plain):
             known = part.column(f"key_{chosen.index(place)}") if place in chosen else pa.nulls(part.num_rows)
