@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -263,6 +266,73 @@ def test_an_event_that_a_step_fails_with_is_rejected_or_stops() -> None:
     failed = r"stream function 'brittle': step failed: ValueError: below 0; the event is of .*, and errors='reject'"
     with pytest.raises(FunctionError, match=failed):
         windrow.replay("SELECT * FROM brittle(s)", s=table_of(events), functions={"brittle": Brittle}, flush=True)
+
+
+GIVEN = [
+    ("y INT", [1, 2.0, None, np.int64(4), Decimal(5)], [1, 2, None, 4, 5]),
+    ("y DOUBLE", [1, 2.5, 2**60 + 1, Decimal("0.5"), np.float32(3)], [1.0, 2.5, float(2**60), 0.5, 3.0]),
+    ("y STRING", ["a", None, np.str_("b")], ["a", None, "b"]),
+    ("y BOOLEAN", [True, np.bool_(False), None], [True, False, None]),
+    ("y DECIMAL(5, 2)", [1, Decimal("2.5"), 0.25], [Decimal("1.00"), Decimal("2.50"), Decimal("0.25")]),
+    ("y DATE", [date(2024, 2, 29), None], [date(2024, 2, 29), None]),
+    ("y TIMESTAMP_NTZ", [5, datetime(2024, 1, 1)], [datetime(1970, 1, 1, 0, 0, 0, 5), datetime(2024, 1, 1)]),
+    ("y ARRAY<INT>", [[1, 2.0], [], None], [[1, 2], [], None]),
+    ("y STRUCT<a: INT, b: STRING>", [{"a": 1, "b": "x"}, None], [{"a": 1, "b": "x"}, None]),
+    ("y MAP<STRING, INT>", [{"a": 1}, [("b", 2)]], [[("a", 1)], [("b", 2)]]),
+]
+
+
+@pytest.mark.parametrize(("returns", "values", "kept"), GIVEN)
+@pytest.mark.parametrize("batch_rows", [1, 9])
+def test_values_are_what_was_declared_whatever_others_a_batch_has(
+    returns: str, values: list[Any], kept: list[Any], batch_rows: int
+) -> None:
+    function = made(returns=returns, step=lambda self, state, event: (values[event.x],))
+    events: Events = [(place, "a", place) for place in range(len(values))]
+    settings: dict[str, Any] = {"s": table_of(events), "functions": {"f": function}, "flush": True}
+    found = windrow.replay("SELECT y FROM f(s)", batch_rows=batch_rows, **settings)
+    assert found["y"].to_pylist() == kept
+    named = windrow.replay(
+        "SELECT y FROM f(TABLE (SELECT y, 0 AS x FROM named))".replace("f(", "again("),
+        **settings
+        | {"functions": {"f": function, "again": made(returns=returns, step=lambda self, state, event: (event.y,))}},
+        derived={"named": "SELECT * FROM f(s)"},
+    )
+    assert named["y"].to_pylist() == kept, "and are told so"
+
+
+@pytest.mark.parametrize(
+    ("returns", "value"),
+    [
+        ("y INT", 1.5), ("y INT", "5"), ("y INT", 2**31), ("y BIGINT", float("nan")), ("y BOOLEAN", 7), ("y STRING", 5),
+        ("y TINYINT", 300), ("y DOUBLE", "1"), ("y DECIMAL(5, 2)", Decimal("1.239")), ("y ARRAY<INT>", [1.5]),
+        ("y ARRAY<INT>", ["1"]), ("y STRUCT<a: INT>", {"b": 1}), ("y DATE", "2024-01-01"), ("y BINARY", "text"),
+    ],
+)  # fmt: skip
+def test_no_value_is_cut_to_what_was_declared(returns: str, value: Any) -> None:
+    function = made(returns=returns, step=lambda self, state, event: (value if event.x == 2 else None,))
+    events: Events = [(place, "a", place) for place in range(4)]
+    message = f"stream function 'f': what it gives for 'y' is no .*: {re.escape(repr(value))}$"
+    with pytest.raises(FunctionError, match=message):
+        windrow.replay("SELECT y FROM f(s)", s=table_of(events), functions={"f": function}, flush=True)
+
+
+def test_columns_have_their_names_also_where_python_has_other_plans_for_them() -> None:
+    names = ["class", "_y", "names", "count", "_fields"]
+    events = pa.table(
+        {"ts": pa.array([1], pa.timestamp("s", tz="UTC")), **{name: [place] for place, name in enumerate(names)}}
+    )
+    function = made(
+        returns="x ARRAY<INT>", step=lambda self, state, event: ([getattr(event, name) for name in names[:-1]],)
+    )
+    found = windrow.replay("SELECT x FROM f(s)", s=events, functions={"f": function}, flush=True)
+    assert found["x"].to_pylist() == [[0, 1, 2, 3]]
+
+
+def test_what_is_no_row_stops_the_query_also_where_events_are_rejected() -> None:
+    function = made(step=lambda self, state, event: (1, 2), errors="reject")
+    with pytest.raises(FunctionError, match=r"\(1, 2\) is no row of x"):
+        windrow.replay("SELECT * FROM f(s)", s=table_of([(1, "a", 1)]), functions={"f": function}, flush=True)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -140,6 +141,43 @@ def test_copies_of_both_sides_meet_by_their_keys(rows: list[Event], others: list
     pairs = [(one, other) for one, _ in sent(rows) for other, _ in sent(others) if one[1] == other[1]]
     expected = Counter((one[2], other[2]) for one, other in pairs if not requests or other[0] < one[0])
     assert Counter(zip(found["x"].to_pylist(), found["y"].to_pylist())) == expected
+
+
+QUESTIONS = [
+    "SELECT a.k, COUNT(*) AS n, SUM(b.x) AS x FROM a {w} JOIN b {w} ON a.k = b.k GROUP BY a.k",
+    "SELECT a.k, a.x, b.x AS y FROM a {w} LEFT JOIN b {w} ON a.k = b.k AND a.x < b.x",
+    "SELECT k, COUNT(*) AS n FROM (SELECT k, x FROM a UNION ALL SELECT k, x FROM b) AS u {w} GROUP BY k",
+    "SELECT b.k, b.x FROM b {w} WHERE EXISTS (SELECT 1 FROM a {w} WHERE a.k = b.k AND a.x > b.x)",
+    "SELECT k, x FROM a {w} WHERE x NOT IN (SELECT x FROM b {w})",
+    "SELECT p.k, COUNT(*) AS n FROM a {w} AS p JOIN a {w} AS q ON p.k = q.k GROUP BY p.k",
+    "SELECT k, x FROM a {w} EXCEPT ALL SELECT k, x FROM b {w}",
+]
+
+
+@given(events(), events(), st.sampled_from(QUESTIONS), st.sampled_from([None, 1, 6]))
+def test_windows_over_copies_beside_those_of_others_are_as_duckdb_has_them(
+    rows: list[Event], others: list[Event], question: str, batch_rows: int | None
+) -> None:
+    streams = {"s": table(rows), "b": table(others)}
+    answer = windrow.replay(
+        question.format(w="[RANGE 20 SECONDS SLIDE 10 SECONDS]"),
+        streams=streams,
+        views={"a": "SELECT ts, k, x FROM s WHERE x <> 4 DISTRIBUTE BY to"},
+        shards=SHARDS,
+        lateness="1 hour",
+        batch_rows=batch_rows,
+        flush=True,
+    )
+    columns = [name for name in answer.column_names if name not in ("window_start", "window_end")]
+    found = Counter((row["window_end"].timestamp(), *(row[name] for name in columns)) for row in answer.to_pylist())
+    database, expected = duckdb.connect(), Counter[Any]()
+    for end in range(10, 61, 10):
+        copies = [row for row, _ in sent(rows) if row[2] != 4 and end - 20 <= row[0] < end]
+        database.register("a", table(copies))
+        database.register("b", table([row for row in others if end - 20 <= row[0] < end]))
+        for row in database.sql(question.format(w="")).fetchall():
+            expected[float(end), *row] += 1
+    assert found == expected
 
 
 def test_events_without_a_shard_are_counted() -> None:

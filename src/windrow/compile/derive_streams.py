@@ -144,7 +144,7 @@ def _windowed(source: exp.Expr) -> exp.Expr | None:
         _has_window(inner, named)
         or _is_over_events(inner)
         or _is_of_function(inner, named)
-        or (_slides(source) and _is_distributed(inner, named))
+        or (_is_folded(source) and _is_distributed(inner, named))
     ):
         return None  # the window is that of the rows below
     return inner
@@ -191,10 +191,13 @@ def _is_of_function(inner: exp.Expr, named: Named) -> bool:
     return found is not None and _is_of_function(found.this, named)
 
 
-def _slides(source: exp.Expr) -> bool:
-    """Whether a window is folded from panes; of one over time without a slide, rows come and go."""
+def _is_folded(source: exp.Expr) -> bool:
+    """Whether a window is folded from panes; where rows come and go, as they do beside other streams, copies do too."""
     window = window_of(source)
-    return not isinstance(window, TimeWindow) or window.slide_us is not None
+    if not isinstance(window, TimeWindow):
+        return True
+    windows = [node for node in source.root().walk() if node.args.get(STREAM_WINDOW) is not None]
+    return window.slide_us is not None and len(windows) == 1
 
 
 def _is_distributed(tree: exp.Expr, named: Named) -> bool:

@@ -86,6 +86,22 @@ def written_type(written: exp.DataType) -> pa.DataType:
     return _WRITTEN[written.this]
 
 
+def declared_type(written: exp.DataType) -> pa.DataType:
+    """The type of a column that `written` declares, which may be made of others.
+
+    >>> declared_type(exp.DataType.build("array<struct<x: int, way: map<string, double>>>", dialect="spark"))
+    ListType(list<element: struct<x: int32, way: map<string, double>>>)
+    """
+    parts = written.expressions
+    if written.this == exp.DType.ARRAY and len(parts) == 1:
+        return pa.list_(pa.field("element", declared_type(parts[0])))
+    if written.this == exp.DType.MAP and len(parts) == 2:
+        return pa.map_(*map(declared_type, parts))
+    if written.this == exp.DType.STRUCT and parts:
+        return pa.struct([(part.name, declared_type(part.args["kind"])) for part in parts])
+    return written_type(written)
+
+
 def is_decimal(kind: pa.DataType) -> bool:
     return bool(pa.types.is_decimal128(kind))
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from windrow.errors import SettingsError
 from windrow.indexes.facts import IndexFacts
-from windrow.indexes.keys import WORD_BYTES, encode_keys, prefix_range
+from windrow.indexes.keys import BEHIND_NULL, WORD_BYTES, encode_keys, prefix_range
 
 
 class KeyRange(NamedTuple):
@@ -65,6 +65,8 @@ def whole_key(facts: IndexFacts, given: Mapping[str, Any]) -> KeyRange:
 def key_range(facts: IndexFacts, given: Mapping[str, Any]) -> KeyRange:
     """The keys that begin with what is given; the last of it may be a range, (low, high), both included, None for any.
 
+    As in SQL, a range holds no NULL, which is asked for by itself.
+
     >>> facts = IndexFacts("speeds", ("seg", "vid"), pa.schema({"seg": pa.int64(), "vid": pa.int64()}), 300, 60)
     >>> key_range(facts, {"seg": 5}).low, key_range(facts, {"seg": (5, 7)}).high
     (b'\\x0e', b'\\x10')
@@ -91,8 +93,9 @@ def key_range(facts: IndexFacts, given: Mapping[str, Any]) -> KeyRange:
     if len(values[-1]) != 2:
         raise SettingsError(f"{names[-1]}={values[-1]!r} is no range\nhint: {names[-1]}=(low, high), None for no end")
     prefix = _encoded(facts, names[:-1], values[:-1])
-    low, high = (prefix if value is None else _encoded(facts, names, [*values[:-1], value]) for value in values[-1])
-    return KeyRange.of(low, high)
+    least, most = values[-1]
+    low = prefix + BEHIND_NULL if least is None else _encoded(facts, names, [*values[:-1], least])
+    return KeyRange.of(low, prefix if most is None else _encoded(facts, names, [*values[:-1], most]))
 
 
 def _check_known(facts: IndexFacts, given: Mapping[str, Any]) -> None:

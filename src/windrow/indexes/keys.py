@@ -13,6 +13,8 @@ from windrow.indexes.key_steps import fixed_lengths, place, put_fixed, put_numbe
 from windrow.indexes.key_steps import number_lengths as lengths_of_numbers
 
 WORD_BYTES = 8
+BEHIND_NULL = b"\x01"
+"""No column of a key begins with less, but for NULL."""
 
 
 @dataclass(frozen=True, slots=True)

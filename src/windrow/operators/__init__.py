@@ -14,6 +14,8 @@ first_of_panes    Of the rows that enter and leave windows together, those that 
 function_states   The states of a function that remembers, one for each key, in chunks of which only those that changed
                   are written
 given_rows        What a function that remembers is told, and the rows that it gives
+given_values      Values that a user's class gives, in the types that it has declared: no number is cut, and no text
+                  read as one
 group             W-Group-By and W-Aggregate: the row of a group, whenever it changes
 group_partials    The last partials of all groups of an operator
 held_entries      The values of every group that are there, and over which instants of a batch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +14,8 @@ import pyarrow as pa
 
 from windrow.errors import FunctionError
 from windrow.operators.changes import Changes
-from windrow.plan.nodes.changes import Apply
+from windrow.operators.given_values import UNFIT, in_type
+from windrow.plan.nodes.changes import Apply, Column
 from windrow.plan.stream_function import TIME_US
 
 _TIME, _UTC = pa.timestamp("us", tz="UTC"), ZoneInfo("UTC")
@@ -42,6 +44,18 @@ def told_events(node: Apply, changes: Changes) -> pa.RecordBatch:
     places = {name: i for i, name in enumerate(node.child.names)}
     told = {name: changes.columns[places[column]] for name, column in node.reads}
     return pa.record_batch({**told, **({} if TIME_US in told else {TIME_US: pa.array(changes.times)})})
+
+
+def event_class(names: Sequence[str]) -> Any:
+    """A class of events, whose columns are attributes; `getattr(event, "class")` finds one that is no word of Python's.
+
+    >>> event = event_class(["x", "class", "_y"])(1, "a", 3)
+    >>> event.x, getattr(event, "class"), event._y
+    (1, 'a', 3)
+    """
+    plain: Any = namedtuple("Event", names, rename=True)  # type: ignore[misc]
+    renamed = {name: getattr(plain, own) for name, own in zip(names, plain._fields) if not hasattr(plain, name)}
+    return type("Event", (plain,), {"__slots__": (), **renamed})
 
 
 def python_values(column: pa.Array) -> list[Any]:
@@ -77,22 +91,22 @@ def failed(node: Apply, method: str, error: Exception, told: str = "") -> Functi
 
 def as_columns(node: Apply, values: Sequence[Any]) -> list[pa.Array]:
     """The values of each column that the function returns, in the types that were declared."""
-    columns = []
-    for column, given in zip(node.returns, values):
-        try:
-            array = given if isinstance(given, pa.Array | pa.ChunkedArray) else pa.array(given)
-            columns.append(_in_one(array).cast(column.type))
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            columns.append(_one_by_one(node, column.name, column.type, given))
-    return columns
+    return [_as_column(node, column, given) for column, given in zip(node.returns, values)]
 
 
-def _one_by_one(node: Apply, name: str, type: pa.DataType, given: Any) -> pa.Array:
+def _as_column(node: Apply, column: Column, given: Any) -> pa.Array:
     try:
-        return pa.array(list(given), type)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise FunctionError(f"{what_of(node)}: what it gives for {name!r} is no {type}: {error}") from error
+        return in_type(given, column.type)
+    except UNFIT:
+        return pa.concat_arrays([_as_one(node, column, value) for value in given])
 
 
-def _in_one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+def _as_one(node: Apply, column: Column, value: Any) -> pa.Array:
+    """A value by itself, so that it matters to none beside which others it is given."""
+    plain = value.as_py() if isinstance(value, pa.Scalar) else value
+    try:
+        return in_type([plain], column.type)
+    except UNFIT as error:
+        raise FunctionError(
+            f"{what_of(node)}: what it gives for {column.name!r} is no {column.type}: {plain!r}"
+        ) from error

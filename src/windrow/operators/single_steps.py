@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from collections import namedtuple
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from windrow.operators.given_rows import (
     GivenRows,
     RefusedEvents,
     as_columns,
+    event_class,
     failed,
     made,
     python_values,
@@ -46,6 +46,7 @@ class SingleSteps:
         self._wakes, self._ends = hasattr(self._function, "wake"), hasattr(self._function, "done")
         self._names = [column.name for column in node.returns]
         self._known = frozenset(self._names)
+        self._told: list[str] = []
         self._waiting: list[tuple[int, int]] = []
         self._line_up()
         self._since: dict[int, tuple[bytes | None, list[tuple[str, Any]]]] = {}
@@ -56,8 +57,8 @@ class SingleSteps:
     def run(self, slots: np.ndarray, changes: Changes, keys: int, clock: int) -> GivenRows:
         """Tell the class of events, of which event i has the key at `slots[i]`, and wake keys up to `clock`."""
         told = told_events(self._node, changes)
-        event_of: Any = namedtuple("Event", told.schema.names, rename=True)  # type: ignore[misc]
-        events = map(event_of._make, zip(*map(python_values, told.columns)))
+        self._told = told.schema.names
+        events = map(event_class(self._told)._make, zip(*map(python_values, told.columns)))
         dues, tell = self._states.dues, self._tell_or_reject if self._node.rejects else self._tell
         for number, (slot, time, event) in enumerate(zip(slots.tolist(), changes.times.tolist(), events)):
             while dues and dues.get(slot, time + 1) <= time:
@@ -120,7 +121,7 @@ class SingleSteps:
         except FunctionError:
             raise
         except Exception as error:
-            told = f"; events have {', '.join(event._fields)}" if isinstance(error, AttributeError) else ""
+            told = f"; events have {', '.join(self._told)}" if isinstance(error, AttributeError) else ""
             told += f"; the event is of {shown_instant(time)}, and errors='reject' leaves such ones out"
             raise failed(self._node, "step", error, told) from error
         self._after(slot, state, time)
@@ -139,6 +140,8 @@ class SingleSteps:
         stored, since = self._since[slot]
         try:
             rows = self._rows(self._function.step(state, event))
+        except FunctionError:  # rows of other columns are no matter of an event
+            raise
         except Exception as error:
             assert stored is not None
             state = self._states.state_of(stored)

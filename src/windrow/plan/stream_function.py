@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from windrow.errors import SettingsError, WindrowError
-from windrow.expressions.types import written_type
+from windrow.expressions.types import declared_type
 from windrow.language.script import parse_columns
 from windrow.plan.catalog import UserFunction
 from windrow.plan.nodes.change_plan import leading_names
@@ -109,7 +109,7 @@ def _columns(what: str, returns: object) -> tuple[Column, ...]:
         raise SettingsError(f"{what} does not say what it returns\nhint: {way_out}")
     try:
         found = [
-            Column(each.name, written_type(exp.DataType.build(each.type_sql, dialect="spark")))
+            Column(each.name, declared_type(exp.DataType.build(each.type_sql, dialect="spark")))
             for each in parse_columns(returns)
         ]
     except (SqlglotError, WindrowError, ValueError, KeyError):
