@@ -31,6 +31,11 @@ QUERIES = (
     "SELECT n, COUNT(*) OVER (ORDER BY ts RANGE INTERVAL 4 MICROSECONDS PRECEDING) AS c FROM a QUALIFY c > 1",
     f"SELECT k, n - p AS up FROM (SELECT k, n, LAG(n) OVER {BY_KEY}) AS p FROM a WHERE n > 1) AS q WHERE q.p < n AND k <> 'nut'",
     f"SELECT * FROM (SELECT x, n, SUM(n) OVER {BY_KEY} ROWS 2 PRECEDING) AS s FROM a) AS q WHERE s > 4",
+    f"SELECT k, m, LAG(m) OVER {BY_KEY}) AS p FROM (SELECT *, n * 2 AS m FROM a WHERE n < 5) AS q WHERE q.m > 0",
+    f"SELECT k, m, SUM(m) OVER {BY_KEY} RANGE INTERVAL 5 MICROSECONDS PRECEDING) AS s FROM (SELECT *, n + 1 AS m FROM a) AS q",
+    "WITH w AS (SELECT *, n % 2 AS o FROM a WHERE n > 0), v AS (SELECT *, o + n AS m FROM w WHERE n < 9) "
+    "SELECT v.o, m, COUNT(x) OVER (PARTITION BY o ORDER BY ts ROWS 2 PRECEDING) AS c FROM v QUALIFY c > 1",
+    f"WITH w AS (SELECT *, n % 2 AS o FROM a) SELECT k, o - p AS d FROM (SELECT k, o, LAG(o) OVER {BY_KEY}) AS p FROM w) AS q WHERE p = 1",
     f"WITH w AS (SELECT *, AVG(n) OVER {BY_KEY} RANGE INTERVAL 5 MICROSECONDS PRECEDING) AS m FROM a) SELECT k, n, m FROM w WHERE n > m",
 )
 
@@ -52,6 +57,27 @@ def test_each_event_has_its_answer(query, streams):
         database.register("a", table.append_column("came", pa.array(range(table.num_rows))))
         wanted = [tuple(map(canonical, row)) for row in database.execute(asked).fetchall()]
     assert Counter(found) == Counter(wanted)
+
+
+def test_branches_of_a_split_are_streams_for_over_too():
+    times = pa.array(range(6), TIME)
+    events = pa.table({"ts": times, "k": ["a", "b"] * 3, "x": [1, 2, 3, 4, 5, 6]})
+    views = {
+        "far": "SELECT ts AS at, k, x * 10 AS y FROM s WHERE x <> 3",
+        "twice": "SELECT * FROM far DISTRIBUTE BY ARRAY(0, 1)",
+        "timeless": "SELECT k, x FROM s",
+    }
+    text = "SELECT k, y, LAG(y) OVER (PARTITION BY k ORDER BY at) AS p FROM {}"
+    for name, wanted in (
+        ("far", [("a", 10, None), ("b", 20, None), ("b", 40, 20), ("a", 50, 10), ("b", 60, 40)]),
+        ("twice", [("a", 10, None), ("a", 10, 10), ("a", 50, 10), ("a", 50, 50)]),
+    ):
+        found = windrow.replay(text.format(name), s=events, views=views, shards=2, flush=True)
+        rows = [(row["k"], row["y"], row["p"]) for row in found.to_pylist()]
+        assert Counter(row for row in rows if name == "far" or row[0] == "a") == Counter(wanted)
+    with pytest.raises(QueryError, match="and 'timeless' has no column with them") as told:
+        windrow.replay("SELECT LAG(x) OVER (ORDER BY ts) AS p FROM timeless", s=events, views=views)
+    assert "which is in the select list of timeless" in str(told.value)
 
 
 WRONG = {

@@ -12,6 +12,8 @@ choose_maintenance      How each partial of a window is maintained: every altern
 choose_phantoms         Which spaces are fed from one finer grouping: a phantom, which no query asked for, where it
                         saves work
 choose_row_maintenance  How each partial of a window that counts rows is maintained
+chosen_events           What stands in FROM and only chooses among the events of one stream, and computes columns of
+                        them
 coarsen_panes           Whether panes that finer windows have left are merged into the granules of wider ones, or why
                         not
 compile                 Compiles SQL text to the stages that run for it: read this first

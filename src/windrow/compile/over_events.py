@@ -7,15 +7,16 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from windrow.compile.chosen_events import ChosenEvents, chosen_events
 from windrow.compile.over_frames import EVER, RANKINGS, check_over, frame_of, frames_in, name_of, parts_of, shift_of
 from windrow.compile.over_within import over_within
-from windrow.language import Query, error_at, parse_expression, window_of
+from windrow.language import Query, error_at, parse_expression
 from windrow.language.nodes import EACH_EVENT, EMIT, STREAM_WINDOW, Duration, Emit, RowCount, StreamWindow, Unbounded
 from windrow.plan.bind.names import placed_as
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog
 
-_OTHERS = ("joins", "group", "having", "distinct", "order", "limit", "cluster", "with_")
+_OTHERS = ("joins", "group", "having", "distinct", "order", "limit", "cluster")
 """Clauses of a query that is of more than the events of one stream."""
 
 _AROUND = {
@@ -46,29 +47,31 @@ def over_events(query: Query, catalog: Catalog) -> Query:
     if not isinstance(tree, exp.Select) or not any(frames_in(node) for node in parts_of(tree)):
         return query
     source = tree.args["from_"].this if tree.args.get("from_") is not None else None
-    of_events = isinstance(source, exp.Table) and source.name in catalog.streams and window_of(source) is None
+    events = None if source is None else chosen_events(source, tree, catalog)
     for clause, words in _AROUND.items():
-        if of_events and tree.args.get(clause):
+        if events is not None and tree.args.get(clause):
             what = f"{words} beside OVER in order of the events,"
             raise not_yet(next(over for node in parts_of(tree) for over in frames_in(node)), what, query.text, _WAY_OUT)
-    if not of_events or any(tree.args.get(clause) for clause in _OTHERS):
+    if events is None or any(tree.args.get(clause) for clause in _OTHERS):
         return query  # which is refused where OVER is bound
-    over = _Events(query.text, tree.copy(), catalog)
+    if not events.time:
+        over, name = next(over for node in parts_of(tree) for over in frames_in(node)), source.alias_or_name
+        message = f"OVER is in order of the events' times, and {name!r} has no column with them"
+        way_out = f"TIMESTAMP BY a column of the stream, which is in the select list of {name}"
+        raise error_at(over, message, query.text, way_out)
+    over = _Events(query.text, tree.copy(), events)
     return replace(query, tree=over.rewritten())
 
 
 class _Events:
-    """One SELECT over the events of a stream, with OVER among what it asks for."""
+    """One SELECT over the events of a stream, or some of them, with OVER among what it asks for."""
 
-    def __init__(self, text: str, tree: exp.Select, catalog: Catalog) -> None:
+    def __init__(self, text: str, tree: exp.Select, events: ChosenEvents) -> None:
         self._text, self._tree = text, tree
         self._name_what_is_chosen_by()
         self._overs = [over for node in parts_of(tree) for over in frames_in(node)]
         first = self._overs[0]
-        table = tree.args["from_"].this
-        stream = catalog.streams[table.name]
-        assert isinstance(table, exp.Table)
-        self._table, self._schema, self._time = table, stream.schema, stream.time or ""
+        self._table, self._columns, self._time = tree.args["from_"].this, events.columns, events.time
         self._keys = first.args.get("partition_by") or []
         for over in self._overs:
             check_over(over, self._time, self._keys, self._text)
@@ -202,7 +205,7 @@ class _Events:
         return made
 
     def _windowed(self, length: int, alias: str, where: exp.Expr | None) -> exp.Expr:
-        table: exp.Table = self._table.copy()
+        table = self._table.copy()
         table.set(STREAM_WINDOW, StreamWindow(ranges=[Duration(this=length)]))
         table.set("alias", exp.TableAlias(this=exp.to_identifier(table.alias_or_name)))
         if where is None:
@@ -233,8 +236,7 @@ class _Events:
         found: list[exp.Expr] = []
         for node in self._tree.selects:
             if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
-                names = self._schema.names
-                found += [placed_as(exp.column(exp.to_identifier(name, quoted=True)), node) for name in names]
+                found += [placed_as(exp.column(exp.to_identifier(name, quoted=True)), node) for name in self._columns]
             else:
                 found.append(node)
         return found

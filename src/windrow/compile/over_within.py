@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from windrow.compile.derive_streams import drop_unused
 from windrow.compile.over_frames import frames_in
 from windrow.language import Query, window_of
 from windrow.language.nodes import EMIT, QUERY_WINDOW
@@ -45,20 +46,21 @@ def over_within(query: Query, catalog: Catalog) -> Query:
         chosen, qualify = _meant(where.this, own, name), inner.args.get("qualify")
         made.set("qualify", exp.Qualify(this=chosen if qualify is None else both(qualify.this, chosen)))
     made.set(EMIT, tree.args.get(EMIT))
+    if inner.args.get("with_") is None:
+        made.set("with_", tree.args.get("with_"))
+        drop_unused(made)
     return replace(query, tree=made)
 
 
 def _inner(tree: exp.Select, source: exp.Expr) -> exp.Select | None:
     """The SELECT that stands in FROM, or that WITH names for it alone; none if it has a window over it."""
-    named = tree.args.get("with_")
-    if isinstance(source, exp.Subquery) and named is None:
-        found: exp.Expr = source.this
-    elif isinstance(source, exp.Table) and named is not None and len(named.expressions) == 1:
-        common = named.expressions[0]
-        if common.alias.lower() != source.name.lower() or common.args["alias"].columns:
-            return None
-        found = common.this
-    else:
+    clause = tree.args.get("with_")
+    named = [] if clause is None else clause.expressions
+    found: exp.Expr | None = source.this if isinstance(source, exp.Subquery) else None
+    for common in named if isinstance(source, exp.Table) else ():
+        if common.alias.lower() == source.name.lower() and not common.args["alias"].columns:
+            found = common.this
+    if found is None or (named and found.args.get("with_") is not None):
         return None
     alias = source.args.get("alias")
     if not isinstance(found, exp.Select) or window_of(source) is not None or (alias is not None and alias.columns):
