@@ -29,13 +29,21 @@ def instants(rows: list[tuple[int, int, int | None]]) -> pa.Array:
 
 
 @settings(deadline=None)
-@given(ROWS, ROWS, st.sampled_from(sorted(KINDS)), st.sampled_from(["JOIN", "LEFT JOIN"]), st.integers(1, 40))
+@given(
+    ROWS,
+    ROWS,
+    st.sampled_from(sorted(KINDS)),
+    st.sampled_from(["JOIN", "LEFT JOIN"]),
+    st.integers(1, 40),
+    st.booleans(),
+)
 def test_each_request_is_answered_once_as_duckdb_joins(
     events: list[tuple[int, int, int | None]],
     asked: list[tuple[int, int, int | None]],
     text: str,
     kind: str,
     batch_rows: int,
+    using: bool,
 ) -> None:
     events, asked = sorted(events, key=lambda row: row[0]), sorted(asked, key=lambda row: row[0])
     positions = pa.table(
@@ -54,8 +62,9 @@ def test_each_request_is_answered_once_as_duckdb_joins(
             "seg": pa.array([row[2] for row in asked], pa.int64()),
         }
     )
+    ours = text.format(join=f"{kind} speeds AS p")
     found = windrow.replay(
-        text.format(join=f"{kind} speeds AS p"),
+        ours.replace("ON p.way = r.way AND p.seg = r.seg", "USING (way, seg)") if using else ours,
         streams={"positions": positions, "requests": requests},
         times={"positions": "ts", "requests": "at"},
         indexes=[INDEX],
@@ -140,7 +149,7 @@ def test_branches_without_a_time_and_views_that_join_an_index_are_told() -> None
         ),
         ("SELECT r.id FROM speeds AS p LEFT JOIN requests AS r ON p.way = r.way", "no event of an index"),
         ("SELECT r.id FROM requests AS r FULL JOIN speeds AS p ON p.way = r.way", "no event of an index"),
-        ("SELECT r.id FROM requests AS r JOIN speeds AS p USING (way)", "say what is equal with ON"),
+        ("SELECT r.id FROM requests AS r JOIN speeds AS p USING (nope)", "unknown column 'nope'"),
         ("SELECT r.id FROM requests AS r JOIN speeds AS p ON p.way = r.way EMIT CHANGES", "answered once"),
     ],
 )

@@ -146,8 +146,6 @@ def _meet(index: exp.Table, request: exp.Expr, select: exp.Select, condition: ex
     if join is not None and not _goes_with_requests(select, own, asked):
         message = "what is left without a partner can be a request, and no event of an index"
         raise error_at(join.this, message, query.text, f"FROM {request.alias_or_name} LEFT JOIN the index")
-    if join is not None and join.args.get("using"):
-        raise error_at(join, "say what is equal with ON", query.text, "ON p.key = r.key")
     on = None if join is None else join.args.get("on")
     if join is None or (on is None and not join.side and (join.kind or "").upper() in ("", "CROSS", "INNER")):
         where = select.args.get("where")
