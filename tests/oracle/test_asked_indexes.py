@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -13,6 +15,9 @@ from hypothesis import strategies as st
 
 from windrow import Replay
 from windrow.errors import QueryError
+from windrow.indexes.facts import IndexFacts
+from windrow.language import parse_query
+from windrow.local.key_bounds import bounds_of
 
 ROWS = st.lists(
     st.tuples(
@@ -77,6 +82,28 @@ def test_sql_over_an_index_is_answered_as_by_duckdb(
     found = plain(replay.ask(text).to_pylist())
     in_order = "ORDER BY v" in question and "OVER" not in question
     assert found == expected if in_order else sorted(map(repr, found)) == sorted(map(repr, expected))
+
+
+@pytest.mark.parametrize(
+    ("where", "read"),
+    [
+        ("day = DATE '2024-01-02'", {"day": date(2024, 1, 2)}),
+        ("day >= DATE '2024-01-01' + INTERVAL 1 DAY AND toll = 1.5", {"day": (date(2024, 1, 2), None)}),
+        ("day IS NULL AND toll BETWEEN 1 AND 2.25", {"day": None, "toll": (1, Decimal("2.25"))}),
+        ("day IS NULL AND toll = 1.5 AND mile < 3 / 2", {"day": None, "toll": Decimal("1.5"), "mile": (None, 1.5)}),
+        ("day IS NULL AND toll > 1.125", {"day": None}),
+        ("DAY = DATE '2024-01-02' AND 1 = toll AND mile > -0.5", {"day": date(2024, 1, 2), "toll": 1, "mile": (-0.5, None)}),
+        ("day = toll", {}),
+        ("day = (SELECT MAX(day) FROM found)", {}),
+        ("day IS NOT NULL OR toll = 1", {}),
+    ],
+)  # fmt: skip
+def test_what_where_says_of_the_first_columns_of_the_key_is_what_is_read(where: str, read: dict[str, Any]) -> None:
+    columns = {"day": pa.date32(), "toll": pa.decimal128(9, 2), "mile": pa.float64()}
+    facts = IndexFacts("found", tuple(columns), pa.schema(columns), 300, 60)
+    tree = parse_query(f"SELECT 1 FROM found WHERE {where}").tree
+    assert bounds_of(tree.args["where"], facts) == read
+    assert bounds_of(None, facts) == {}
 
 
 def test_a_limit_without_an_order_is_of_the_first_in_time() -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 from sqlglot import exp
 
-from windrow.errors import SettingsError
+from windrow.errors import SettingsError, WindrowError
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.indexes.asking import key_range
 from windrow.indexes.facts import IndexFacts
+from windrow.language import expression_sql
+
+_ONE_ROW = pa.table({"": [0]})
 
 
 def bounds_of(where: exp.Expr | None, facts: IndexFacts) -> dict[str, Any]:
@@ -20,8 +26,8 @@ def bounds_of(where: exp.Expr | None, facts: IndexFacts) -> dict[str, Any]:
     keys = {name.lower(): name for name in facts.keys}
     for term in _terms(where.this) if where is not None else ():
         for name, value, into in _bound(term, equal, least, most):
-            if name.lower() in keys:
-                into.setdefault(keys[name.lower()], value)
+            if (key := keys.get(name.lower())) is not None:
+                into.setdefault(key, _as_float(value, facts.schema.field(key).type))
     found: dict[str, Any] = {}
     for name in facts.keys:
         if name in equal and _fits(facts, {**found, name: equal[name]}):
@@ -48,6 +54,9 @@ def _bound(
     term: exp.Expr, equal: dict[str, Any], least: dict[str, Any], most: dict[str, Any]
 ) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     """Which column a condition bounds, by which value, and in which direction."""
+    if isinstance(term, exp.Is) and isinstance(term.this, exp.Column) and isinstance(term.expression, exp.Null):
+        yield term.this.name, None, equal
+        return
     if isinstance(term, exp.Between) and isinstance(term.this, exp.Column):
         for end, into in (("low", least), ("high", most)):
             known, value = _value(term.args[end])
@@ -66,16 +75,19 @@ def _bound(
 
 
 def _value(node: exp.Expr) -> tuple[bool, Any]:
-    if isinstance(node, exp.Neg):
-        known, value = _value(node.this)
-        return (known, -value) if known and isinstance(value, int | float) else (False, None)
-    if isinstance(node, exp.Boolean):
-        return True, bool(node.this)
-    if not isinstance(node, exp.Literal):
+    """What a condition compares with, where that is the same for all rows."""
+    if node.find(exp.Column, exp.Query, exp.AggFunc, exp.Window) is not None:
         return False, None
-    if node.is_string:
-        return True, node.this
-    return True, int(node.this) if node.this.isdigit() else float(node.this)
+    try:
+        value = evaluate_text(expression_sql(node), _ONE_ROW)[0].as_py()
+    except WindrowError:
+        return False, None
+    return value is not None, value
+
+
+def _as_float(value: Any, kind: pa.DataType) -> Any:
+    """1.5 is a decimal as it is written, and a column of floats is compared with the float that it is."""
+    return float(value) if isinstance(value, Decimal) and pa.types.is_floating(kind) else value
 
 
 def _fits(facts: IndexFacts, given: dict[str, Any]) -> bool:
