@@ -16,7 +16,7 @@ from windrow.indexes.facts import IndexFacts
 
 COLUMNS = {
     "way": pa.int32(), "mile": pa.float64(), "toll": pa.decimal128(9, 2), "day": pa.date32(), "rate": pa.float32(),
-    "at": pa.timestamp("us", tz="UTC"), "name": pa.string(),
+    "at": pa.timestamp("us", tz="UTC"), "name": pa.string(), "took": pa.duration("us"), "clock": pa.time64("us"),
 }  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def facts_of(*keys: str) -> IndexFacts:
     [
         ("way", 1.5), ("way", np.float32(1.5)), ("way", Decimal("1.5")), ("way", float("nan")), ("way", 2**31),
         ("way", True), ("way", "1"), ("rate", 1e300), ("day", datetime(2024, 1, 31, 5)), ("at", 1.7), ("name", 7),
-        ("toll", Decimal("1.234")), ("at", 5), ("day", 5),
+        ("toll", Decimal("1.234")), ("at", 5), ("day", 5), ("took", 5), ("clock", 5),
     ],
 )  # fmt: skip
 def test_a_value_that_its_column_cannot_hold_is_refused_and_never_cut(column: str, value: Any):

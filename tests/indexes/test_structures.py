@@ -173,6 +173,34 @@ def test_bad_wishes_are_told() -> None:
         hashed.spans(1, 2)
 
 
+@pytest.mark.parametrize(
+    ("times", "words", "values", "why"),
+    [
+        ([1], [-1], [5], "words from -1 to -1 are more than uint32 holds"),
+        ([1], [2**40], [5], "more than uint32 holds"),
+        ([1], [1], [2**40], "values from .* are more than uint32 holds"),
+        ([1], [2.5], [5], "words are float64\nhint: whole numbers"),
+        ([1.5], [2], [5], "times are float64"),
+        ([1, 2], [3], [5, 6], "2 times, 1 words, 2 values are no entries"),
+    ],
+)
+def test_entries_are_never_cut(times: list[float], words: list[float], values: list[int], why: str) -> None:
+    index = WindowIndex(300, 60)
+    with pytest.raises(SettingsError, match=why):
+        index.insert(times, words, values)  # type: ignore[arg-type]
+    assert len(index) == 0 and index.insert([1], [2], [3]) == 0  # type: ignore[arg-type]
+    assert index.range(-5, 2**40) == [(2, 3)] and index.range(-5, -1) == [] == index.range(2**33, 2**34)
+    assert index.get(2, 1) == 3 and index.get(-1, 1) is index.get(2**33 + 2, 1) is None
+
+
+@pytest.mark.parametrize(("range_us", "slide_us"), [(0, 0), (10, 0), (10, 20), (-10, 5), (-10, -5)])
+def test_a_window_without_panes_is_refused(range_us: int, slide_us: int) -> None:
+    with pytest.raises(SettingsError, match=f"a window of {range_us} with panes of {slide_us} microseconds is none"):
+        WindowIndex(range_us, slide_us)
+    with pytest.raises(SettingsError, match=r"words are int64\nhint: np\.uint32 or np\.uint64"):
+        WindowIndex(300, 60, words=np.int64)
+
+
 def test_a_pane_that_is_dropped_is_freed_when_the_next_one_begins() -> None:
     index = WindowIndex(60, 60)
     times, one = np.array([10]), np.array([1], np.uint32)

@@ -32,6 +32,9 @@ VALUES: dict[pa.DataType, list[Any]] = {
     pa.decimal128(38, 10): [-Decimal(10**27), Decimal(0), Decimal("1.5"), Decimal(10**27)],
     pa.date32(): [dt.date(1900, 1, 1), dt.date(1970, 1, 1), dt.date(2024, 2, 29), dt.date(9999, 12, 31)],
     pa.timestamp("us", tz="UTC"): [dt.datetime(1960, 1, 1, tzinfo=dt.UTC), dt.datetime(2024, 1, 1, 0, 0, 0, 1, dt.UTC)],
+    pa.duration("us"): [dt.timedelta(-1), dt.timedelta(0), dt.timedelta(microseconds=300), dt.timedelta(9)],
+    pa.time64("us"): [dt.time(0), dt.time(0, 0, 0, 240), dt.time(23, 59, 59, 999_999)],
+    pa.large_binary(): [b"", b"\0", b"a"],
     pa.timestamp("us"): [dt.datetime(1960, 1, 1), dt.datetime(2024, 1, 1, 0, 0, 0, 1)],
 }
 

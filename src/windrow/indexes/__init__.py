@@ -4,6 +4,8 @@ asking       What is asked of an index: a whole key, the first columns of one, o
 b_plus_tree  A B+-tree over flat arrays: nodes are rows of a matrix, links are row numbers
 choose       Which structures there are, what each is good for, and which is taken where nobody asks for one
 csb_tree     A cache-sensitive B+-tree: the children of a node lie side by side, so that one link finds them all
+entries      Entries as a window index takes them: instants, words and values, none of which is cut to what an array can
+             hold
 facts        What there is to know of an index before anything is in it
 hash_points  A hash table: for look-ups of whole keys alone
 key_steps    The compiled steps that write keys as bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import takewhile
 from math import isinf
@@ -128,7 +128,7 @@ def _column(facts: IndexFacts, name: str, value: Any) -> pa.Array:
 
 def _is_another(value: Any, found: Any) -> bool:
     """Whether Arrow has cut a value to what its type can hold: it finds 1 for 1.5, and a day for an hour of it."""
-    if isinstance(value, Integral) and isinstance(found, date):
+    if isinstance(value, Integral) and isinstance(found, date | time | timedelta):
         return True  # days or microseconds, who knows
     if isinstance(value, datetime):
         return not isinstance(found, datetime) and value.time() != time()

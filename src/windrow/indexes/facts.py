@@ -33,5 +33,6 @@ def is_orderable(kind: pa.DataType) -> bool:
     (True, False)
     """
     checks = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_date)
-    texts = (pa.types.is_timestamp, pa.types.is_string, pa.types.is_binary, pa.types.is_large_string)
-    return any(check(kind) for check in (*checks, *texts))
+    times = (pa.types.is_timestamp, pa.types.is_time, pa.types.is_duration)
+    texts = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary)
+    return any(check(kind) for check in (*checks, *times, *texts))

@@ -16,6 +16,8 @@ WORD_BYTES = 8
 BEHIND_NULL = b"\x01"
 """No column of a key begins with less, but for NULL."""
 
+_TEXTS = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary)
+
 
 @dataclass(frozen=True, slots=True)
 class Keys:
@@ -96,7 +98,7 @@ class _Part:
         array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         valid, none = pc.is_valid(array).to_numpy(zero_copy_only=False), np.empty(0, np.int64)
         kind = array.type
-        if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind):
+        if any(check(kind) for check in _TEXTS):
             texts = pc.fill_null(array.cast(pa.large_binary()), b"")
             _, offsets, data = texts.buffers()
             places = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
@@ -118,6 +120,8 @@ class _Part:
             array = array.cast(pa.date32()).cast(pa.int32())
         elif pa.types.is_timestamp(kind):
             array = array.cast(pa.timestamp("us", tz=kind.tz)).cast(pa.int64())
+        elif pa.types.is_time(kind):
+            array = array.cast(pa.time64("us"))
         numbers = pc.fill_null(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
         return cls("numbers", valid, np.ascontiguousarray(numbers), none)
 

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from windrow.indexes.choose import MakeStructure, structure_named
+from windrow.indexes.entries import checked_entries, checked_window, within_words
 from windrow.indexes.mapper import Mapping, map_range
 from windrow.indexes.structure import Spans, Structure
 
@@ -112,6 +113,7 @@ class WindowIndex:
         begin_us: int = 0,
     ) -> None:
         """`structure` is a name of those that there are, or a class of your own."""
+        checked_window(range_us, slide_us, words)
         self.ring: Ring[Structure] = Ring(range_us, slide_us, begin_us)
         self._make, self._words = structure_named(structure), words
 
@@ -127,6 +129,7 @@ class WindowIndex:
 
         A ring has no slot for a pane that begins after its clock: an entry there moves the clock to where it begins.
         """
+        times, words, values = checked_entries(times, words, values, self._words)
         if not len(times):
             return 0
         header = self.ring.header
@@ -149,13 +152,14 @@ class WindowIndex:
 
     def get(self, word: int, time_us: int) -> int | None:
         """The value that came last for a word in the pane of an instant: one sub-index is asked."""
-        pane = self.ring.at(time_us)
+        pane = self.ring.at(time_us) if within_words(word, word, self._words) == (word, word) else None
         found = -1 if pane is None else int(pane.last(np.array([word], self._words))[0])
         return None if found < 0 else found
 
     def spans(self, low: int, high: int) -> list[Spans]:
         """The entries from `low` to `high` in all panes: each of the results in order."""
-        return [spans for _, pane in self.ring for spans in pane.spans(low, high)]
+        low, high = within_words(low, high, self._words)
+        return [spans for _, pane in self.ring for spans in pane.spans(low, high)] if low <= high else []
 
     def range(self, low: int, high: int) -> list[tuple[int, int]]:
         """The entries from `low` to `high`, merged in order; of equal words the older pane's come first."""
