@@ -18,10 +18,16 @@ SECOND = 1_000_000
 INDEXES = [
     "CREATE INDEX i ON positions [RANGE 20 SECONDS SLIDE 5 SECONDS] (k) INCLUDE (v)",
     "CREATE INDEX j ON others [RANGE 5 SECONDS SLIDE 1 SECOND] (k) INCLUDE (v)",
+    "CREATE INDEX w ON named [RANGE 9 SECONDS SLIDE 3 SECONDS] (x, k) INCLUDE (v)",
 ]
+VIEWS = {
+    "named": "SELECT o.ts, o.k, v, x FROM others AS o JOIN t ON t.k = o.k WHERE v > 1",
+    "wide": "SELECT a.id, t.x, a.k, a.ts FROM requests AS a LEFT JOIN t ON t.k = a.k AND t.x < 5",
+}
 WITHIN = {
     "p": "p.ts >= r.ts - INTERVAL 20 SECONDS AND p.ts < r.ts",
     "q": "q.ts >= r.ts - INTERVAL 5 SECONDS AND q.ts < r.ts",
+    "y": "y.ts >= r.ts - INTERVAL 9 SECONDS AND y.ts < r.ts",
 }
 P, Q = "i AS p ON p.k = r.k{p}", "j AS q ON q.k = r.k{q}"
 QUESTIONS = [
@@ -41,6 +47,9 @@ QUESTIONS = [
     f" LEFT JOIN {Q} GROUP BY r.id",
     "SELECT r.id, COUNT(*) AS n FROM i AS p JOIN j AS q ON p.k = q.k JOIN requests AS r ON r.k = p.k{p}{q} GROUP BY r.id",
     f"SELECT r.id FROM requests AS r SEMI JOIN {P}",
+    "SELECT r.id, COUNT(y.v) AS n, MAX(y.x) AS x FROM requests AS r [LEFT] JOIN w AS y ON y.k = r.k{y} GROUP BY r.id",
+    f"SELECT r.id, r.x, COUNT(p.v) AS n FROM wide AS r [LEFT] JOIN {P} GROUP BY r.id, r.x",
+    "SELECT r.id, r.k, y.v FROM wide AS r [LEFT] JOIN w AS y ON y.x = r.x{y}",
     f"SELECT r.id FROM requests AS r ANTI JOIN {P}",
     f"SELECT r.id, COUNT(p.v) AS n FROM requests AS r [LEFT] JOIN {P} GROUP BY r.id"
     f" UNION ALL SELECT r.id, COUNT(q.v) AS n FROM requests AS r [LEFT] JOIN {Q} GROUP BY r.id",
@@ -68,11 +77,14 @@ def test_requests_meet_several_indexes_as_duckdb_joins_them(
     question = re.sub(r"\[(\w+)\] ", lambda word: draw.choice(["", f"{word[1]} "]), question)
     streams = {"positions": events(draw, "v"), "others": events(draw, "v"), "requests": events(draw, "id")}
     table = pa.table({"k": ["a", "b", "b"], "x": [1, 2, 9]})
-    ours = question.format(p="", q="").replace("AS r SEMI", "AS r LEFT SEMI").replace("AS r ANTI", "AS r LEFT ANTI")
+    ours = (
+        question.format(p="", q="", y="").replace("AS r SEMI", "AS r LEFT SEMI").replace("AS r ANTI", "AS r LEFT ANTI")
+    )
     answers = windrow.replay(
         ours,
         streams=streams,
         tables={"t": table},
+        views=VIEWS,
         indexes=INDEXES,
         lateness="5 seconds",
         batch_rows=batch_rows,
@@ -86,6 +98,10 @@ def test_requests_meet_several_indexes_as_duckdb_joins_them(
         "t": table,
     }.items():
         database.register(name, rows)
+    database.register("others", streams["others"])
+    for name, view in VIEWS.items():
+        database.sql(f"CREATE TEMP VIEW {name} AS {view}")
+    database.sql("CREATE TEMP VIEW w AS SELECT * FROM named")
     expected = database.sql(question.format(**{name: f" AND {text}" for name, text in WITHIN.items()})).to_arrow_table()
     found = answers.select(expected.column_names).to_pylist()
     assert sorted(map(repr, found)) == sorted(map(repr, expected.to_pylist()))
@@ -113,5 +129,5 @@ def test_what_cannot_be_joined_is_told_where_it_is_written(text: str, why: str, 
         for name in ("positions", "others", "requests")
     }
     with pytest.raises(QueryError, match=why) as told:
-        windrow.replay(text, streams=streams, indexes=INDEXES)
+        windrow.replay(text, streams=streams, indexes=INDEXES[:2])
     assert f"{text}\n  {' ' * text.index(at)}^" in str(told.value)

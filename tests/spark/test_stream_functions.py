@@ -31,14 +31,15 @@ def classes() -> dict[str, type]:
     class Runs:
         """How long x goes up, told when it goes down, or when nothing has come for ten seconds."""
 
-        returns = "n BIGINT, x BIGINT"
+        returns = "n BIGINT, x BIGINT, run ARRAY<BIGINT>, ends STRUCT<least: INT, most: INT>"
 
         def init(self) -> dict[str, Any]:
             return {"run": [], "time": 0}
 
-        def step(self, state: dict[str, Any], event: Any) -> Iterator[tuple[int, int]]:
+        def step(self, state: dict[str, Any], event: Any) -> Iterator[tuple[Any, ...]]:
             if state["run"] and event.x < state["run"][-1]:
-                yield (len(state["run"]), sum(state["run"]))
+                run = state["run"]
+                yield (len(run), sum(run), run, {"least": run[0], "most": run[-1]})
                 state["run"] = []
             state["run"].append(event.x)
             state["time"] = event.time_us
@@ -46,8 +47,8 @@ def classes() -> dict[str, type]:
         def wake(self, state: dict[str, Any]) -> int:
             return int(state["time"]) + 10_000_000
 
-        def on_clock(self, state: dict[str, Any], time_us: int) -> dict[str, int]:
-            row = {"x": sum(state["run"]), "n": len(state["run"])}
+        def on_clock(self, state: dict[str, Any], time_us: int) -> dict[str, Any]:
+            row = {"x": sum(state["run"]), "n": len(state["run"]), "run": state["run"]}
             state["run"], state["time"] = [], time_us
             return row
 

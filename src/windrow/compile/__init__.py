@@ -84,8 +84,8 @@ plan_stages             All queries that run together, as stages: what one key c
 plan_stream             What a stage does with one stream: the spaces that answer its queries, and what was asked for of
                         all of them
 push_distinct           Take duplicates out before a join or a union rather than after it
-push_windows            A window over UNION ALL, as the same window over each of its streams: what is in the one is in
-                        one of the others
+push_windows            A window over UNION ALL, or over a join with tables, as the same window over each stream: it
+                        holds the same
 read_choose             What users ask for by name, read and checked: the wishes of a session, of a query, or of a
                         command
 refuse_large            Refuse what cannot fit into the memory of a shard before it starts, where that is known by

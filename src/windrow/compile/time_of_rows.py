@@ -19,6 +19,13 @@ def time_of_name(name: str, catalog: Catalog) -> str | None:
     return _of_name(name, {}, catalog)
 
 
+def joins_table(join: exp.Join, catalog: Catalog) -> bool:
+    """Whether a join adds columns of a table to the events before it."""
+    name = join.this.name if isinstance(join.this, exp.Table) else ""
+    kinds = (join.side or "").upper() in ("", "LEFT") and (join.kind or "").upper() in ("", "INNER", "CROSS", "OUTER")
+    return kinds and name in catalog.tables and name not in catalog.streams and name not in catalog.views
+
+
 def _of_source(source: exp.Expr, known: Mapping[str, exp.Expr], catalog: Catalog) -> str | None:
     alias = source.args.get("alias")
     if alias is not None and alias.args.get("columns"):
@@ -43,7 +50,9 @@ def _of_name(name: str, known: Mapping[str, exp.Expr], catalog: Catalog) -> str 
 def _of_query(tree: exp.Expr, known: Mapping[str, exp.Expr], catalog: Catalog) -> str | None:
     """What a select list calls the time of its only stream."""
     read = tree.args.get("from_")
-    if not isinstance(tree, exp.Select) or read is None or tree.args.get("joins") or tree.args.get("group"):
+    if not isinstance(tree, exp.Select) or read is None or tree.args.get("group"):
+        return None
+    if not all(joins_table(join, catalog) for join in tree.args.get("joins") or []):
         return None
     if not isinstance(read.this, exp.Table | exp.Subquery):
         return None
@@ -54,7 +63,8 @@ def _of_query(tree: exp.Expr, known: Mapping[str, exp.Expr], catalog: Catalog) -
         told = shown.this if isinstance(shown, exp.Alias) else shown
         if shown.is_star:
             return column
-        if isinstance(told, exp.Column) and told.name.lower() == column.lower():
+        own = isinstance(told, exp.Column) and told.table.lower() in ("", read.this.alias_or_name.lower())
+        if own and told.name.lower() == column.lower():
             return str(shown.alias_or_name)
     return None
 
