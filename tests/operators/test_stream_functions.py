@@ -268,6 +268,10 @@ def test_an_event_that_a_step_fails_with_is_rejected_or_stops() -> None:
         windrow.replay("SELECT * FROM brittle(s)", s=table_of(events), functions={"brittle": Brittle}, flush=True)
 
 
+def made(**methods: Any) -> type:
+    return type("Made", (), {"returns": "x BIGINT", "init": lambda self: {"n": 0}, **methods})
+
+
 GIVEN = [
     ("y INT", [1, 2.0, None, np.int64(4), Decimal(5)], [1, 2, None, 4, 5]),
     ("y DOUBLE", [1, 2.5, 2**60 + 1, Decimal("0.5"), np.float32(3)], [1.0, 2.5, float(2**60), 0.5, 3.0]),
@@ -349,8 +353,61 @@ def test_what_a_step_cannot_give_is_told(step: Any, why: str) -> None:
         windrow.replay("SELECT * FROM f(s)", s=table_of([(1, "a", 2)]), functions={"f": made(step=step)}, flush=True)
 
 
-def made(**methods: Any) -> type:
-    return type("Made", (), {"returns": "x BIGINT", "init": lambda self: {"n": 0}, **methods})
+def restarted(first: type, second: type) -> list[int]:
+    """What the second class gives, which goes on from the states of the first after three events of a key."""
+    text, settings = "SELECT x FROM f(TABLE s PARTITION BY k)", {"s": table_of([])}
+    before = Replay(text, functions={"f": first}, **settings)
+    before.work_off({"s": table_of([(second, "a", 1) for second in range(4)])})
+    after = Replay(text, functions={"f": second}, blocks=before.blocks, **settings)
+    after.shard = Shard(after.plan, before.blocks, before.shard.save())
+    return list(after.run_all(flush=True)["query"]["x"].to_pylist())
+
+
+def counts(**methods: Any) -> type:
+    def step(self: Any, state: dict[str, Any], event: Any) -> tuple[int]:
+        state["n"] += 1
+        return (state["n"],)
+
+    return made(**{"step": step} | methods)
+
+
+def counts_at_once(**init: Any) -> type:
+    def step_many(self: Any, states: Any, keys: np.ndarray, events: pa.RecordBatch) -> Any:
+        states["n"] += np.bincount(keys, minlength=len(states["n"])).astype(states["n"].dtype)
+        return np.array([len(keys) - 1]), [
+            states["n"][keys[-1:]].astype(np.int64) + states.get("m", np.zeros(1))[:1].astype(np.int64)
+        ]
+
+    return made(init=lambda self: init, step_many=step_many)
+
+
+def test_states_outlive_changes_of_their_class() -> None:
+    """Who adds errors='reject' after a failure goes on with the states that there are."""
+    quiet = {"wake": lambda self, state: None, "on_clock": lambda self, state, time_us: None}
+    for changed in (counts(), counts(errors="reject"), counts(**quiet), counts(done=lambda self, state: False)):
+        assert restarted(counts(), changed) == [4]
+        assert restarted(changed, counts()) == [4]
+    assert restarted(counts_at_once(n=0), counts_at_once(n=0, m=7)) == [4 + 7], "what init has now begins as it says"
+    assert restarted(counts_at_once(n=0, m=7), counts_at_once(n=0)) == [4]
+    assert restarted(counts_at_once(n=0), counts_at_once(n=0.0)) == [4]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stored"),
+    [
+        (counts(), counts_at_once(n=0), "what step changes"),
+        (counts_at_once(n=0), counts(), "the columns of step_many"),
+        (counts_at_once(n=0, a=np.zeros(3)), counts_at_once(n=0, a=np.zeros(2)), "fixed_size_list<.*>.3. for 'a'"),
+        (counts_at_once(n=0, a=np.zeros(3)), counts_at_once(n=0, a=0.0), "fixed_size_list<.*>.3. for 'a'"),
+        (counts_at_once(n=0.5), counts_at_once(n=0), "double for 'n'"),
+    ],
+)
+def test_a_class_that_cannot_go_on_with_the_states_there_are_is_told(first: type, second: type, stored: str) -> None:
+    message = (
+        f"stream function 'f': its states are stored as {stored}, and the class is another now: under another name"
+    )
+    with pytest.raises(FunctionError, match=message):
+        restarted(first, second)
 
 
 def gives(rows: Any) -> type:

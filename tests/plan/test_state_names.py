@@ -209,7 +209,7 @@ NODES = {
         f"({SCAN}; scan/1 `my names` (j bigint: j) for ever)"
     ),
     Apply(SALES, "hits", (("key", "k"), ("x", "x")), ("k",), (Column("far", pa.float64()),), True): (
-        f"apply/1 hits (key: k, x: x) by k to (far double) rejecting({SCAN})"
+        f"apply/1 hits (key: k, x: x) by k to (far double)({SCAN})"
     ),
     Single(SALES, "n", "v"): f"single/1 v by n({SCAN})",
     Ranked(SALES, ("k",), (SortKey("x", True, False),), "rank", 3, "r"): (

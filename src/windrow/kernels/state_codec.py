@@ -40,7 +40,7 @@ class StateCodec:
         error: type[WindrowError],
         extensions: Sequence[Extension] = (),
     ) -> None:
-        self._what, self._error = what, error
+        self.what, self._error = what, error
         able = Abilities.of(code)
         self._dump, self._load = code.dump if able.dumps else None, code.load if able.loads else None
         self._pickled = able.state == PICKLE
@@ -69,7 +69,7 @@ class StateCodec:
         except NotPlain as odd:
             raise self._error(self._refusal(odd.kind)) from None
         except ValueError as odd:
-            raise self._error(f"{self._what}: its state cannot be stored: {odd}") from None
+            raise self._error(f"{self.what}: its state cannot be stored: {odd}") from None
 
     def decode(self, stored: bytes) -> Any:
         if self._pickled:
@@ -77,19 +77,19 @@ class StateCodec:
         try:
             plain = self._plain.decode(stored)
         except ValueError as odd:
-            raise StateError(f"{self._what}: the state that was stored cannot be read: {odd}") from None
+            raise StateError(f"{self.what}: the state that was stored cannot be read: {odd}") from None
         return plain if self._load is None else self._called("load failed", self._load, plain)
 
     def _called(self, failing: str, call: Callable[[Any], Any], argument: Any) -> Any:
         try:
             return call(argument)
         except Exception as error:
-            raise self._error(f"{self._what}: {failing}: {type(error).__name__}: {error}") from error
+            raise self._error(f"{self.what}: {failing}: {type(error).__name__}: {error}") from error
 
     def _refusal(self, kind: type) -> str:
         held = "what dump gives" if self._dump is not None else "its state"
         return (
-            f"{self._what}: {held} holds a {kind.__module__}.{kind.__qualname__}, which cannot be stored: keep plain"
+            f"{self.what}: {held} holds a {kind.__module__}.{kind.__qualname__}, which cannot be stored: keep plain"
             " values (None, numbers, texts, bytes, lists, tuples, dicts, sets, times, numpy arrays), or give the class"
             " dump(state) and load(plain), or register it with state='pickle'"
         )

@@ -19,6 +19,17 @@ _AROUND = 300
 """Bytes that a state takes in memory beside those that it is stored in."""
 
 
+def stored_otherwise(what: str, before: str) -> FunctionError:
+    """What is said where a class that has changed cannot go on with the states of the one before."""
+    message = f"{what}: its states are stored as {before}, and the class is another now"
+    return FunctionError(f"{message}: under another name it begins anew")
+
+
+def _are_objects(stored: pa.Schema) -> bool:
+    """Whether states are of any kind, and no numbers."""
+    return STATE in stored.names and pa.types.is_binary(stored.field(STATE).type)
+
+
 class ObjectStates:
     """States of any kind, by slot, and when each key is to be woken.
 
@@ -32,6 +43,8 @@ class ObjectStates:
         self._stored: list[bytes | None] = []
         self.dues: dict[int, int] = {}
         for batch in self._chunks.load():
+            if not _are_objects(batch.schema):
+                raise stored_otherwise(codec.what, "the columns of step_many")
             begin = len(self._stored)
             self._stored += batch.column(STATE).to_pylist()
             dues = enumerate(batch.column(DUE).to_pylist(), begin)
@@ -114,9 +127,11 @@ class ColumnStates:
         for batch in self._chunks.load():
             begin = self._used
             self.grow(begin + batch.num_rows)
+            if _are_objects(batch.schema):
+                raise stored_otherwise(what, "what step changes")
             for name, column in self._columns.items():
-                stored = batch.column(name).flatten() if column.ndim > 1 else batch.column(name)
-                column[begin : self._used] = stored.to_numpy(zero_copy_only=False).reshape(-1, *column.shape[1:])
+                if name in batch.schema.names:  # what init has since then begins as it says
+                    column[begin : self._used] = _loaded(what, name, batch.column(name), column)
 
     def grow(self, keys: int) -> dict[str, np.ndarray]:
         """The columns of so many keys; they may be changed."""
@@ -182,6 +197,16 @@ def _number(what: str, name: str, value: Any) -> np.ndarray:
 def _repeated(first: np.ndarray, keys: int) -> np.ndarray:
     """A column with the same state for so many keys."""
     return np.broadcast_to(first, (keys, *first.shape)).copy()
+
+
+def _loaded(what: str, name: str, stored: pa.Array, column: np.ndarray) -> np.ndarray:
+    """Stored numbers as a column has them, unless init gives others now."""
+    width = stored.type.list_size if pa.types.is_fixed_size_list(stored.type) else None
+    numbers = (stored if width is None else stored.flatten()).to_numpy(zero_copy_only=False)
+    fits = numbers.dtype != object and np.can_cast(numbers.dtype, column.dtype, "safe")
+    if not fits or (None if column.ndim == 1 else column.shape[1]) != width:
+        raise stored_otherwise(what, f"{stored.type} for {name!r}")
+    return numbers.reshape(-1, *column.shape[1:])
 
 
 def _stored(column: np.ndarray) -> pa.Array:

@@ -97,8 +97,7 @@ def _step(node: Node) -> tuple[str, str]:
         case Apply():
             reads = ", ".join(f"{quoted(name)}: {quoted(column)}" for name, column in node.reads)
             by = ", ".join(map(quoted, node.keys)) or "nothing"
-            told = f"{quoted(node.function)} ({reads}) by {by} to ({_columns(node.returns)})"
-            return "apply", f"{told} rejecting" if node.rejects else told
+            return "apply", f"{quoted(node.function)} ({reads}) by {by} to ({_columns(node.returns)})"
         case Distinct():
             return "distinct", "renewing" if node.renewing else ""
         case Group():
