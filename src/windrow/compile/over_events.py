@@ -205,7 +205,7 @@ class _Events:
         return made
 
     def _windowed(self, length: int, alias: str, where: exp.Expr | None) -> exp.Expr:
-        table = self._table.copy()
+        table: exp.Expr = self._table.copy()
         table.set(STREAM_WINDOW, StreamWindow(ranges=[Duration(this=length)]))
         table.set("alias", exp.TableAlias(this=exp.to_identifier(table.alias_or_name)))
         if where is None:

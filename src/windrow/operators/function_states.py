@@ -202,7 +202,7 @@ def _repeated(first: np.ndarray, keys: int) -> np.ndarray:
 def _loaded(what: str, name: str, stored: pa.Array, column: np.ndarray) -> np.ndarray:
     """Stored numbers as a column has them, unless init gives others now."""
     width = stored.type.list_size if pa.types.is_fixed_size_list(stored.type) else None
-    numbers = (stored if width is None else stored.flatten()).to_numpy(zero_copy_only=False)
+    numbers: np.ndarray = (stored if width is None else stored.flatten()).to_numpy(zero_copy_only=False)
     fits = numbers.dtype != object and np.can_cast(numbers.dtype, column.dtype, "safe")
     if not fits or (None if column.ndim == 1 else column.shape[1]) != width:
         raise stored_otherwise(what, f"{stored.type} for {name!r}")

@@ -54,7 +54,8 @@ def event_class(names: Sequence[str]) -> Any:
     (1, 'a', 3)
     """
     plain: Any = namedtuple("Event", names, rename=True)  # type: ignore[misc]
-    renamed = {name: getattr(plain, own) for name, own in zip(names, plain._fields) if not hasattr(plain, name)}
+    fields: Sequence[str] = plain._fields
+    renamed = {name: getattr(plain, own) for name, own in zip(names, fields) if not hasattr(plain, name)}
     return type("Event", (plain,), {"__slots__": (), **renamed})
 
 

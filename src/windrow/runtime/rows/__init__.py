@@ -24,6 +24,7 @@ passed           Windows that were due, also those that hold nothing: who is tol
 pending_rows     Rows that wait for the clock to pass their time
 predicate_rows   Rows that open and close windows, in order of time
 predicate_space  One space of windows that open and close at rows with a condition
+retold_sessions  Sessions that have been told and that late events change: what was told, and what holds instead
 row_order        The order of a stream's rows: each gets its number once all rows before it are known
 row_panes        Windows that count the same rows: one numbering and one log of panes for all of them
 row_space        One space of windows that count a stream's rows: rows are numbered, and panes lie on the axis of their
