@@ -52,13 +52,13 @@ def over_events(query: Query, catalog: Catalog) -> Query:
         if events is not None and tree.args.get(clause):
             what = f"{words} beside OVER in order of the events,"
             raise not_yet(next(over for node in parts_of(tree) for over in frames_in(node)), what, query.text, _WAY_OUT)
-    if events is None or any(tree.args.get(clause) for clause in _OTHERS):
+    if source is None or events is None or any(tree.args.get(clause) for clause in _OTHERS):
         return query  # which is refused where OVER is bound
     if not events.time:
-        over, name = next(over for node in parts_of(tree) for over in frames_in(node)), source.alias_or_name
+        first, name = next(over for node in parts_of(tree) for over in frames_in(node)), source.alias_or_name
         message = f"OVER is in order of the events' times, and {name!r} has no column with them"
         way_out = f"TIMESTAMP BY a column of the stream, which is in the select list of {name}"
-        raise error_at(over, message, query.text, way_out)
+        raise error_at(first, message, query.text, way_out)
     over = _Events(query.text, tree.copy(), events)
     return replace(query, tree=over.rewritten())
 
