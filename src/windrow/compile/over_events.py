@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from windrow.compile.chosen_events import ChosenEvents, chosen_events
 from windrow.compile.over_frames import EVER, RANKINGS, check_over, frame_of, frames_in, name_of, parts_of, shift_of
+from windrow.compile.over_numbers import over_numbers
 from windrow.compile.over_within import over_within
 from windrow.language import Query, error_at, parse_expression
 from windrow.language.nodes import EACH_EVENT, EMIT, STREAM_WINDOW, Duration, Emit, RowCount, StreamWindow, Unbounded
@@ -42,7 +43,7 @@ def over_events(query: Query, catalog: Catalog) -> Query:
     before that, and LEAD is answered when the row that it asks for has come. A frame in time is a group over a window
     of that range, joined with each event at its instant, which has all that happened up to it.
     """
-    query = over_within(query, catalog)
+    query = over_within(over_numbers(query, catalog), catalog)
     tree = query.tree
     if not isinstance(tree, exp.Select) or not any(frames_in(node) for node in parts_of(tree)):
         return query
@@ -59,6 +60,10 @@ def over_events(query: Query, catalog: Catalog) -> Query:
         message = f"OVER is in order of the events' times, and {name!r} has no column with them"
         way_out = f"TIMESTAMP BY a column of the stream, which is in the select list of {name}"
         raise error_at(first, message, query.text, way_out)
+    for ranking in (over for node in parts_of(tree) for over in node.find_all(exp.Window)):
+        if name_of(ranking.this) in RANKINGS:
+            what = f"{name_of(ranking.this).upper()} by something else than the time, beside OVER in order of the events,"
+            raise not_yet(ranking, what, query.text, "two queries, the one with the number over a window")
     over = _Events(query.text, tree.copy(), events)
     return replace(query, tree=over.rewritten())
 
@@ -102,7 +107,8 @@ class _Events:
         """A window of the last rows of each key, whose last, but for those that LEAD asks for, is the row itself."""
         shifts = [shift_of(over, self._text) for over in self._overs if name_of(over.this) in ("lag", "lead")]
         back, ahead = (max([shift for name, shift in shifts if name == which] or [0]) for which in ("lag", "lead"))
-        framed = [over for over in self._overs if name_of(over.this) not in ("lag", "lead")]
+        others = [over for over in self._overs if name_of(over.this) not in ("lag", "lead")]
+        framed = [over for over in others if back == ahead == 0 or not _is_number(over, self._text)]
         frames = {frame_of(over, self._text)[1] for over in framed}
         endless = EVER in frames
         if len(frames) > 1 or (framed and ahead) or (framed and back > (0 if endless else max(frames))):
@@ -117,6 +123,9 @@ class _Events:
         def meant(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Window) and name_of(node.this) not in RANKINGS:
                 name = name_of(node.this)
+                if node in others and node not in framed:
+                    number = exp.Sub(this=exp.column("window_row"), expression=exp.Literal.number(ahead))
+                    return placed_as(exp.paren(number), node)
                 if name not in ("lag", "lead"):
                     return placed_as(exp.paren(node.this.copy()), node)
                 shift = shift_of(node, self._text)[1]
@@ -206,7 +215,7 @@ class _Events:
 
     def _windowed(self, length: int, alias: str, where: exp.Expr | None) -> exp.Expr:
         table: exp.Expr = self._table.copy()
-        table.set(STREAM_WINDOW, StreamWindow(ranges=[Duration(this=length)]))
+        table.set(STREAM_WINDOW, StreamWindow(ranges=[Unbounded() if length > EVER else Duration(this=length)]))
         table.set("alias", exp.TableAlias(this=exp.to_identifier(table.alias_or_name)))
         if where is None:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
@@ -254,6 +263,12 @@ def _transformed(node: exp.Expr, meant: Callable[[exp.Expr], exp.Expr]) -> exp.E
         elif isinstance(value, list):
             node.set(key, [_transformed(item, meant) if isinstance(item, exp.Expr) else item for item in value])
     return node
+
+
+def _is_number(over: exp.Window, text: str) -> bool:
+    """Whether OVER asks how many events there are up to a row, which is the number of the row."""
+    counted = isinstance(over.this, exp.Count) and isinstance(over.this.this, exp.Star)
+    return counted and frame_of(over, text) == ("ROWS", EVER)
 
 
 def _many() -> exp.Expr:

@@ -10,7 +10,7 @@ from windrow.plan.bind.calls import unwrapped
 from windrow.plan.bind.refuse import not_yet
 
 EVER = 2**62
-"""As many rows before, as a frame has that begins with the first event."""
+"""As many rows, or microseconds, before as a frame has that begins with the first event."""
 
 RANKINGS = ("row_number", "rank", "dense_rank")
 
@@ -40,6 +40,9 @@ def check_over(over: exp.Window, time: str, keys: list[exp.Expr], text: str) -> 
         hint = "LAST(x) IGNORE NULLS OVER (... ROWS 9 PRECEDING), or a sub-query in FROM without the NULLs"
         raise not_yet(over, what, text, hint)
     order = over.args.get("order")
+    if order is None and over.args.get("spec") is None:
+        message = "OVER without an order is of all rows of its partition, and those of a stream never end"
+        raise error_at(over, message, text, f"ORDER BY {time} for those up to each event, or a window behind the stream")
     terms = order.expressions if order is not None else []
     one = terms[0].this if len(terms) == 1 else None
     if not isinstance(one, exp.Column) or one.name != time or terms[0].args.get("desc"):
@@ -55,7 +58,8 @@ def check_over(over: exp.Window, time: str, keys: list[exp.Expr], text: str) -> 
 def frame_of(over: exp.Window, text: str) -> tuple[str, int]:
     """Whether a frame is in rows or in time, and how many rows, or microseconds, before its own row it begins.
 
-    One in rows may begin with the first event, which is EVER before.
+    One may begin with the first event, which is EVER before: so does OVER without a frame, up to those of the same
+    instant, as SQL has it.
     """
     spec = over.args.get("spec")
     if name_of(over.this) in ("lag", "lead"):
@@ -63,11 +67,7 @@ def frame_of(over: exp.Window, text: str) -> tuple[str, int]:
             raise error_at(over, f"{name_of(over.this).upper()} has no frame", text, "leave ROWS or RANGE out")
         return "ROWS", 0
     if spec is None:
-        message = "without a frame, OVER ... ORDER BY is of all events up to those of the same instant"
-        way_out = (
-            "ROWS UNBOUNDED PRECEDING for all up to the event itself, ROWS 9 PRECEDING, RANGE INTERVAL 1 HOUR PRECEDING"
-        )
-        raise not_yet(over, message + ", which", text, way_out)
+        return "RANGE", EVER
     end = spec.args.get("end")
     start, side = spec.args.get("start"), spec.args.get("start_side")
     if end is not None and spec.args.get("end_side") == "PRECEDING":
@@ -79,9 +79,7 @@ def frame_of(over: exp.Window, text: str) -> tuple[str, int]:
     if start == "CURRENT ROW":
         return spec.args["kind"], 0
     if not isinstance(start, exp.Expr):
-        if spec.args["kind"] == "ROWS":
-            return "ROWS", EVER
-        raise not_yet(over, "a RANGE that reaches back to the first event", text, "ROWS UNBOUNDED PRECEDING")
+        return spec.args["kind"], EVER
     if spec.args["kind"] == "ROWS":
         if not isinstance(start, exp.Literal) or start.is_string or not start.this.isdigit():
             raise error_at(start, "a frame has a whole number of rows", text, "ROWS 9 PRECEDING")
