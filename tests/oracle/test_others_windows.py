@@ -227,8 +227,34 @@ def test_a_window_in_others_words_is_over_the_time_of_what_a_query_within_names(
         "WITH q AS (SELECT * FROM e) SELECT COUNT(*) AS n FROM TUMBLE(TABLE q, DESCRIPTOR(ts), INTERVAL 5 SECONDS)",
         "SELECT COUNT(*) AS n FROM (SELECT ts FROM e) AS q WINDOW TUMBLING (SIZE 5 SECONDS)",
         "SELECT COUNT(*) AS n FROM e JOIN t ON e.k = t.k GROUP BY window(e.ts, '5 seconds')",
+        "SELECT COUNT(*) AS n FROM TUMBLE((SELECT ts FROM e), DESCRIPTOR(ts), INTERVAL 5 SECONDS)",
+        "SELECT COUNT(*) AS n FROM TABLE(HOP(TABLE (SELECT * FROM e WHERE k <> 'x'), ts, INTERVAL 5 SECONDS, INTERVAL 5 SECONDS)) AS q",
+        "SELECT COUNT(*) AS n FROM e GROUP BY window(ts, 5000000)",
     ):
         assert windrow.replay(query, e=EVENTS, tables={"t": names}, flush=True) == expected
     twice = """SELECT COUNT(*) AS n FROM (SELECT k, window_time AS at FROM TUMBLE(e, ts, INTERVAL 5 SECONDS) GROUP BY k,
                window_start, window_end, window_time) AS q GROUP BY TUMBLE(window_time, INTERVAL '10' SECOND)"""
     assert windrow.replay(twice, e=EVENTS, flush=True)["n"].to_pylist() == [3]
+    named = """SELECT SUM(n) AS n FROM (SELECT COUNT(*) AS n, TUMBLE_ROWTIME(ts, INTERVAL '5' SECOND) AS at FROM e
+               GROUP BY k, TUMBLE(ts, INTERVAL '5' SECOND)) GROUP BY TUMBLE(at, INTERVAL '10' SECOND)"""
+    of_spark = """SELECT SUM(n) AS n FROM (SELECT window, COUNT(*) AS n FROM e GROUP BY k, window(ts, '5 seconds'))
+                  GROUP BY window(window_time(window), '10 seconds')"""
+    for query in (named, of_spark):
+        answers = windrow.replay(query, e=EVENTS, flush=True).to_pylist()
+        assert [(row["window_end"].second, row["n"]) for row in answers] == [(10, 3)]
+
+
+def test_a_window_is_grouped_by_under_its_alias_and_by_its_place():
+    plain = windrow.replay("SELECT k, COUNT(*) AS n FROM e [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY k", e=EVENTS, flush=True)
+    for keys in ("w, k", "1, k", "k, window(ts, '5 seconds')"):
+        query = f"SELECT window(ts, '5 seconds') AS w, k, COUNT(*) AS n FROM e GROUP BY {keys}"
+        answers = windrow.replay(query, e=EVENTS, flush=True)
+        assert answers.drop_columns("w") == plain
+        assert [row["w"]["end"] for row in answers.to_pylist()] == answers["window_end"].to_pylist()
+
+
+def test_a_window_in_the_select_list_has_each_row_in_all_windows_that_hold_it():
+    answers = windrow.replay("SELECT window(ts, '4 seconds', '2 seconds').end AS e, k FROM e", e=EVENTS, flush=True)
+    found = [(row["window_end"].second, row["k"]) for row in answers.to_pylist()]
+    assert found == [(2, "a"), (4, "a"), (4, "b"), (6, "b"), (8, "a"), (10, "a")]
+    assert answers["e"].to_pylist() == answers["window_end"].to_pylist()

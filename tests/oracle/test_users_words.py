@@ -96,7 +96,7 @@ def test_an_answer_is_what_the_documents_of_its_engine_say(query):
         ("* FROM bids MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS A.price > 2)", "LAG(a) OVER"),
         ("DISTINCT ON (item) item, price FROM bids [RANGE 1 HOUR]", "QUALIFY ROW_NUMBER()"),
         ("item FROM bids [RANGE 1 HOUR SLIDE 1 HOUR] ORDER BY price LIMIT 2 OFFSET 1", "BETWEEN 11 AND 20"),
-        ("item FROM bids QUALIFY ROW_NUMBER() OVER (PARTITION BY item ORDER BY ts) = 1", "bids [RANGE UNBOUNDED]"),
+        ("item FROM bids QUALIFY ROW_NUMBER() OVER (PARTITION BY item ORDER BY ts DESC) = 1", "bids [RANGE UNBOUNDED]"),
         ("DISTINCT item FROM bids", "bids [RANGE UNBOUNDED]"),
         ("COUNT(*) AS n FROM bids", "or [RANGE UNBOUNDED]"),
         ("item FROM bids ORDER BY price", "needs LIMIT"),

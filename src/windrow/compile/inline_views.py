@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from windrow.compile.spell_names import declared_as
 from windrow.language import Query
 from windrow.plan.catalog import Catalog
 
@@ -52,7 +53,8 @@ def _need(name: str, views: Mapping[str, Query], needed: set[str]) -> None:
 def _read(tree: exp.Expr, views: Mapping[str, Query]) -> list[str]:
     """The views that a query names; a name of its own WITH hides one."""
     own = {common.alias.lower() for common in tree.find_all(exp.CTE)}
-    return [table.name for table in tree.find_all(exp.Table) if table.name in views and table.name.lower() not in own]
+    read = [table.name for table in tree.find_all(exp.Table) if table.name.lower() not in own]
+    return [view for name in read if (view := declared_as(name, views)) is not None]
 
 
 def _tree(view: Query, text: str) -> exp.Expr:

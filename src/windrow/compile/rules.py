@@ -25,6 +25,7 @@ from windrow.compile.round_slide import round_slide
 from windrow.compile.rule import Rule, WrittenRule, over_changes, over_folds
 from windrow.compile.share_clusters import join_clusters, share_clusters
 from windrow.compile.share_panes import share_panes
+from windrow.compile.spell_names import spell_names
 from windrow.plan.bind.others_functions import read_others_functions
 from windrow.plan.bind.others_windows import read_others_windows
 from windrow.plan.bind.refuse_time_functions import refuse_chance
@@ -56,8 +57,10 @@ class Rules(NamedTuple):
 
 RULES = Rules(
     written=(
+        spell_names,
         join_indexes,
         inline_views,
+        spell_names,
         read_others_functions,
         read_others_windows,
         push_windows,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import pyarrow as pa
 
@@ -138,7 +139,9 @@ def call(name: str, arguments: list[pa.Array], zone: str = UTC) -> pa.Array:
     windrow.errors.NotSupportedYet: replay does not evaluate my_function
     """
     if name not in REGISTRY:
-        raise NotSupportedYet(f"replay does not evaluate {name}")
+        close = get_close_matches(name, REGISTRY, n=1)
+        hint = f"did you mean {close[0]}?" if close else "docs/functions_replay.md lists what it evaluates"
+        raise NotSupportedYet(f"replay does not evaluate {name}", hint=hint)
     return REGISTRY[name](arguments, zone)
 
 

@@ -83,7 +83,7 @@ class TableFunctionParser(WindowParser):
         for parameter in ("DATA", "TIMECOL"):
             if parameter not in given:
                 self._fail_since(index, f"{name} takes a stream and its time", _example(name))
-        table: exp.Table = given["DATA"][0]
+        table: exp.Expr = given["DATA"][0]
         keys: list[exp.Expr] = given["DATA"][1]
         timed_by, more_keys = given["TIMECOL"]
         lengths = {parameter: given[parameter].us for parameter in _PARAMETERS[name][2:] if parameter in given}
@@ -115,7 +115,7 @@ class TableFunctionParser(WindowParser):
     def _parse_window_argument(self, name: str, parameter: str) -> Any:
         if parameter == "DATA":
             self._match(TokenType.TABLE)
-            table = exp.Table(this=self._parse_identifier_of("stream"))
+            table = self._parse_stream_or_query(name)
             by = self._match(TokenType.PARTITION_BY)
             if by and name != "SESSION":
                 self._fail(f"{name} has no keys", hint="GROUP BY, behind FROM")
@@ -131,6 +131,17 @@ class TableFunctionParser(WindowParser):
                 keys = self._parse_descriptor()
             return timed_by, keys
         return self._parse_duration("window" if parameter != "OFFSET" else "offset", least_us=None)
+
+    def _parse_stream_or_query(self, name: str) -> exp.Expr:
+        """What a window is of: the name of a stream, or a query in brackets, of rows that it chooses."""
+        index = self._index
+        if not self._match(TokenType.L_PAREN):
+            return exp.Table(this=self._parse_identifier_of("stream"))
+        query = self._parse_select()
+        if not isinstance(query, exp.Query):
+            self._fail("expected a stream or a query", hint=_example(name))
+        self._expect(")", after="the query")
+        return remember_span(exp.Subquery(this=query), *self._span_since(index))
 
     def _parse_descriptor(self) -> list[exp.Expr]:
         """`DESCRIPTOR(ts)`, or only the name of the column, as RisingWave has it."""

@@ -90,8 +90,22 @@ def _move_clause(select: exp.Select, window: exp.Expr, place: exp.Expr, catalog:
 
 
 def _window_calls(select: exp.Select) -> list[exp.Anonymous]:
-    group = select.args.get("group")
-    return [] if group is None else [node for node in group.expressions if is_window(node)]
+    """The windows of GROUP BY, by themselves, by their alias or by their place; else that of Spark's select list.
+
+    Without GROUP BY, Spark has each row once for every window that holds it: the rows of the window.
+    """
+    group, shown = select.args.get("group"), [item for item in select.selects if is_window(item.unalias())]
+    if group is None:
+        calls = [node for item in select.selects for node in item.find_all(exp.Anonymous)]
+        return [call for call in calls if call.name.lower() == "window" and call.parent_select is select]
+    keys = []
+    for key in group.expressions:
+        place = key.name if isinstance(key, exp.Literal) and not key.is_string else ""
+        named = key.name.lower() if isinstance(key, exp.Column) and not key.table else None
+        meant = [item for item in shown if item.alias.lower() == named or str(select.selects.index(item) + 1) == place]
+        keys.append(placed_as(meant[0].unalias().copy(), key) if meant else key)
+    group.set("expressions", keys)
+    return [node for node in keys if is_window(node)]
 
 
 def _move(select: exp.Select, calls: list[exp.Anonymous], catalog: Catalog, text: str) -> None:
@@ -108,7 +122,7 @@ def _move(select: exp.Select, calls: list[exp.Anonymous], catalog: Catalog, text
         _filtered_first(select, source).set("stream_window", _sessions(select, call, text))
     else:
         source.set("stream_window", _slides(call, text))
-    group = select.args["group"]
+    group = select.args.get("group") or exp.Group()
     group.set("expressions", [node for node in group.expressions if not is_window(node)])
     if not any(group.args.get(name) for name in ("expressions", "cube", "rollup", "grouping_sets", "all")):
         select.set("group", None)
@@ -136,7 +150,7 @@ def _slides(call: exp.Anonymous, text: str) -> exp.Expr:
     if not least <= count <= most:
         raise error_at(call, f"{name} takes {takes}", text, example)
     timed_by, *lengths = call.expressions
-    range_us, *others = [_length_us(node, text) for node in lengths]
+    range_us, *others = [_length_us(node, text, name) for node in lengths]
     if name == "hop":
         range_us, others = others[0], [range_us, *others[1:]]
     elif name == "tumble":
@@ -153,7 +167,7 @@ def _sessions(select: exp.Select, call: exp.Anonymous, text: str) -> exp.Expr:
     example = "GROUP BY session_window(ts, '5 minutes'), k"
     if len(call.expressions) != 2:
         raise error_at(call, f"{name} takes a time and a gap", text, example)
-    gap_us = _length_us(call.expressions[1], text)
+    gap_us = _length_us(call.expressions[1], text, name)
     if gap_us <= 0:
         raise error_at(call, "a session has a gap, which is positive", text, example)
     aliases = {node.alias.lower(): node.this for node in select.selects if isinstance(node, exp.Alias)}
@@ -175,7 +189,9 @@ def _filtered_first(select: exp.Select, source: exp.Table | exp.Subquery) -> exp
     return outer
 
 
-def _length_us(node: exp.Expr, text: str) -> int:
+def _length_us(node: exp.Expr, text: str, name: str) -> int:
+    if name in ("window", "session_window") and isinstance(node, exp.Literal) and not node.is_string:
+        return int(node.name) if node.name.isdigit() else 0  # a number alone is in microseconds in Spark
     written = node.name if isinstance(node, exp.Literal) and node.is_string else as_written(node, text)
     if isinstance(node, exp.Interval) and isinstance(node.this, exp.Literal):
         written = f"{node.this.name} {node.text('unit')}"

@@ -39,6 +39,8 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
         raise error_at(written, "an aggregate of an aggregate", scope.text, "aggregate in a sub-query first")
     if isinstance(call, exp.Count) and isinstance(call.this, exp.Distinct) and len(call.this.expressions) == 1:
         return _built_in("COUNT_DISTINCT", call.this.expressions[0], filter, "", schema, scope)
+    if isinstance(call, exp.Min | exp.Max) and isinstance(call.this, exp.Distinct) and len(call.this.expressions) == 1:
+        return _built_in(NAMES[type(call)], call.this.expressions[0], filter, nulls, schema, scope)
     if any(isinstance(inner, exp.Distinct) for inner in call.iter_expressions()):
         hint = "aggregate the distinct ones: SELECT SUM(x) AS s FROM (SELECT DISTINCT x FROM s [RANGE ...]) AS q"
         raise not_yet(written, "DISTINCT in an aggregate", scope.text, hint)

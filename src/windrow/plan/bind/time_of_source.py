@@ -7,6 +7,7 @@ from sqlglot import exp
 from windrow.language import error_at, expression_sql, parse_expression
 from windrow.language.nodes import STREAM_WINDOW
 from windrow.plan.bind.names import is_star, output_name
+from windrow.plan.bind.others_edges import last_instant
 from windrow.plan.catalog import Catalog
 
 _OF_ANSWERS = ("window_end", "window_time")
@@ -23,11 +24,12 @@ def check_time(source: exp.Expr, timed_by: exp.Expr, catalog: Catalog, text: str
         hint = f"FROM {name} [RANGE 10 MINUTES SLIDE 1 MINUTE]"
         raise error_at(source, f"{name!r} is no stream, whose time such a window could be over", text, hint)
     written = expression_sql(timed_by)
-    asked = timed_by.name if isinstance(timed_by, exp.Column) else written
+    asked = timed_by.name if isinstance(timed_by, exp.Column | exp.Anonymous) else written
     if asked.strip("`").lower() not in times:
         stream = catalog.streams.get(source.name) if isinstance(source, exp.Table) else None
         timed = ", ".join(times) or ("which it lacks" if stream is None else "when they arrive")
-        message = f"the windows of {name!r} are over the time of its events, {timed}, and this is {written}"
+        what = f"of {name!r} are over the time of its events" if name else "are over the time of what FROM has"
+        message = f"the windows {what}, {timed}, and this is {written}"
         way_out = f"TIMESTAMP BY {asked} in CREATE STREAM {source.name}" if stream is not None else None
         raise error_at(timed_by, message, text, way_out or "that time, under a name in the select list within")
 
@@ -72,9 +74,16 @@ def _times_of_query(body: exp.Expr, catalog: Catalog) -> list[str] | None:
     for item in body.selects:
         if is_star(item):
             found += times
-        elif (inner := item.unalias()) and isinstance(inner, exp.Column) and inner.name.lower() in times:
+        elif (inner := item.unalias()) and _is_one_of(inner, times):
             found.append(output_name(item).lower())
     return list(dict.fromkeys(found))
+
+
+def _is_one_of(item: exp.Expr, times: list[str]) -> bool:
+    """Whether an item of a select list is a time; the last instant of a window is one, whose answer happens then."""
+    if isinstance(item, exp.Column):
+        return item.name.lower() in times
+    return set(_OF_ANSWERS) <= set(times) and item == last_instant()
 
 
 def _named_by_with(table: exp.Table) -> exp.Expr | None:
