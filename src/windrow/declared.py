@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from windrow.compile.compile import Compiler
+from windrow.compile.spell_names import refuse_unknown
 from windrow.errors import QueryError, SettingsError
 from windrow.language import CreateIndex, Query, parse_query
 from windrow.plan.catalog import Stream
@@ -51,6 +52,11 @@ class Declared:
         """Register a query by a name that others may read, as if it stood in their WITH."""
         self._check_name(name)
         self._views[name] = _read(query)
+
+    def check_views(self) -> None:
+        """Refuse a view of what has not been declared, also where no query reads the view."""
+        for view in self._views.values():
+            refuse_unknown(view, self._compiler.catalog)
 
     def create_index(self, index: CreateIndex) -> Sink:
         """Register an index that has been read already; returns where its rows go."""

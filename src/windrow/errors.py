@@ -9,6 +9,27 @@ class WindrowError(Exception):
     code = "WINDROW"
 
 
+class FilledText(str):
+    """A text into which values were filled: mistakes in it are shown where they stand in what was `written`.
+
+    `pieces` are where each part begins in this text, and where it begins and ends in the other.
+    """
+
+    written: str
+    pieces: tuple[tuple[int, int, int], ...]
+
+    def place(self, at: int, end: int) -> tuple[int, int]:
+        """Where in `written` a part of this text stands; a value is all of what it was filled in for."""
+        return self._written(at)[0], max(self._written(max(at, end - 1))[1], self._written(at)[0] + 1)
+
+    def _written(self, at: int) -> tuple[int, int]:
+        following = [(begin, written, stop) for begin, written, stop in self.pieces if begin <= at]
+        begin, written, stop = following[-1]
+        others = [piece[0] for piece in self.pieces if piece[0] > at]
+        plain = stop - written == (others[0] if others else len(self)) - begin
+        return (written + at - begin, written + at - begin + 1) if plain else (written, stop)
+
+
 class QueryError(WindrowError):
     """A mistake in a text, shown with its line, its column and the words underlined.
 
@@ -32,8 +53,10 @@ class QueryError(WindrowError):
         end: int | None = None,
         hint: str | None = None,
     ) -> None:
-        self.message, self.text, self.at, self.hint = message, text, at, hint
-        self.end = end if end is not None else (None if at is None else at + 1)
+        end = end if end is not None else (None if at is None else at + 1)
+        if isinstance(text, FilledText) and at is not None and end is not None:
+            (at, end), text = text.place(at, end), text.written
+        self.message, self.text, self.at, self.end, self.hint = message, text, at, end, hint
         super().__init__(self._rendered())
 
     @property

@@ -90,7 +90,15 @@ MISTAKES = {
     ),
     "a sink that is not declared": (
         STREAM + SINK + QUERY + "INSERT INTO vwop " + QUERY,
-        ["unknown sink 'vwop' (line 9, column 13)", "              ^^^^\n", "hint: known sinks: vwap"],
+        ["unknown sink 'vwop' (line 9, column 13)", "              ^^^^\n", "hint: did you mean vwap?"],
+    ),
+    "a view of what is not there, that no query reads": (
+        STREAM + "CREATE VIEW up AS SELECT * FROM tiks;\n" + QUERY,
+        ["unknown stream 'tiks' (line 4, column 33)", " ^^^^\n", "hint: did you mean ticks?"],
+    ),
+    "a typo behind a variable": (
+        "SET hours = 1000;\n" + STREAM + QUERY.replace("SUM(price", "SUM(${hours} * prise"),
+        ["unknown column 'prise' (line 5, column 31)", "SUM(${hours} * prise", "^^^^^\n", "hint: did you mean price?"],
     ),
     "a sink into a file": (
         STREAM + (SINK + QUERY).replace("out/vwap", "names.csv"),

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import windrow
+from windrow.draft import Draft
 from windrow.errors import QueryError
 from windrow.language import CreateView, parse_script, to_sql
 
@@ -48,3 +49,11 @@ def test_the_statement_is_read_and_written():
     (view,) = parse_script("create view v as select k from e")
     assert isinstance(view, CreateView) and to_sql(view) == "CREATE VIEW v AS SELECT k FROM e"
     assert parse_script(to_sql(view)) == (view,)
+
+
+def test_a_view_names_what_is_declared_whether_a_query_reads_it_or_not():
+    declared = Draft("local[1]", {})
+    declared.view("some", "WITH q AS (SELECT * FROM e) SELECT * FROM Q")
+    with pytest.raises(QueryError, match="unknown stream 'e'") as caught:
+        declared.check_views()
+    assert caught.value.at is not None

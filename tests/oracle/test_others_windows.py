@@ -245,7 +245,9 @@ def test_a_window_in_others_words_is_over_the_time_of_what_a_query_within_names(
 
 
 def test_a_window_is_grouped_by_under_its_alias_and_by_its_place():
-    plain = windrow.replay("SELECT k, COUNT(*) AS n FROM e [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY k", e=EVENTS, flush=True)
+    plain = windrow.replay(
+        "SELECT k, COUNT(*) AS n FROM e [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY k", e=EVENTS, flush=True
+    )
     for keys in ("w, k", "1, k", "k, window(ts, '5 seconds')"):
         query = f"SELECT window(ts, '5 seconds') AS w, k, COUNT(*) AS n FROM e GROUP BY {keys}"
         answers = windrow.replay(query, e=EVENTS, flush=True)

@@ -8,7 +8,9 @@ import pytest
 import windrow
 from windrow.errors import QueryError
 
-TICKS = pa.table({"ts": pa.array([1, 2, 7], pa.timestamp("s", tz="UTC")), "Item": ["nut", "bolt", "nut"], "n": [4, 1, 2]})
+TICKS = pa.table(
+    {"ts": pa.array([1, 2, 7], pa.timestamp("s", tz="UTC")), "Item": ["nut", "bolt", "nut"], "n": [4, 1, 2]}
+)
 PRICES = pa.table({"item": ["nut", "bolt"], "Price": [2, 5]})
 WINDOW = "[RANGE 5 SECONDS SLIDE 5 SECONDS]"
 

@@ -105,6 +105,23 @@ def test_an_answer_is_what_the_documents_of_its_engine_say(query):
         ("item FROM bids [ROWS 3] ORDER BY price LIMIT 1", "[ROWS 100 SLIDE 1]"),
         ("item FROM bids [RANGE 1 HOUR] EMIT WHEN price > 3", "WHERE, for each row"),
         ("COUNT(*) AS n FROM bids [ROWS 3] EMIT CHANGES WITH EMPTY", "leave WITH EMPTY out"),
+        ("item FROM bids#time(5 sec)", "[RANGE 5 SECONDS] behind the stream's name"),
+        ("item FROM bids OUTPUT LAST EVERY 5 SECONDS", "EMIT LAST EVERY 5 SECONDS"),
+        ("RSTREAM item FROM bids [RANGE 5 MINUTES]", "EMIT DELETES"),
+        ("PREV(1, price) AS p FROM bids", "LAG(x) OVER"),
+        ("NTILE(4) OVER (ORDER BY price) AS q FROM bids [RANGE 1 HOUR SLIDE 1 HOUR]", "CEIL(4 * ROW_NUMBER()"),
+        ("NTH_VALUE(price, 2) OVER (ORDER BY ts) AS p FROM bids", "GET(COLLECT_LIST(x), 1)"),
+        ("price, SUM(price) OVER (ORDER BY item) AS s FROM bids [RANGE 1 HOUR SLIDE 1 HOUR]", "a join with itself"),
+        ("DATE_BIN(INTERVAL '5 minutes', ts, ts) AS b, COUNT(*) AS n FROM bids GROUP BY 1", "GROUP BY window(ts,"),
+        ("COUNT(*) AS n FROM bids EMIT PERIODIC 5s", "EMIT LAST EVERY 5 SECONDS"),
+        ("COUNT(*) AS n FROM TUMBLE(bids, ts, INTERVAL 5 MINUTES) EMIT AFTER WATERMARK", "leave it out"),
+        (
+            "COUNT(*) AS n FROM HOP(bids, ts, INTERVAL 0 MINUTES, INTERVAL 5 MINUTES)",
+            "a slide and a length, above zero",
+        ),
+        ("g FROM bids, GENERATE_SERIES(1, 2) AS g", "the name of a stream, with its window"),
+        ("STDDEV_SAMPLE(price) AS d FROM bids [RANGE 1 HOUR SLIDE 1 HOUR]", "STDDEV(x)"),
+        ("LENGHT(item) AS l FROM bids", "did you mean length?"),
     ],
 )
 def test_what_is_refused_says_what_to_write(asked, said):
@@ -112,6 +129,21 @@ def test_what_is_refused_says_what_to_write(asked, said):
         windrow.replay(f"SELECT {asked}", bids=BIDS)
     assert said in f"{caught.value.message} {caught.value.hint}"
     assert caught.value.at is not None
+
+
+INSTEAD = {
+    "CEIL(4 * ROW_NUMBER() OVER (ORDER BY n) / COUNT(*) OVER ())": "CEIL(4 * ROW_NUMBER() OVER (ORDER BY n) / COUNT(*) OVER ())",
+    "(RANK() OVER (ORDER BY n) - 1) / (COUNT(*) OVER () - 1)": "PERCENT_RANK() OVER (ORDER BY n)",
+    "1 - (RANK() OVER (ORDER BY n DESC) - 1) / COUNT(*) OVER ()": "CUME_DIST() OVER (ORDER BY n)",
+}
+
+
+@pytest.mark.parametrize("asked", INSTEAD)
+def test_the_way_out_has_the_answer(asked):
+    s = pa.table({"ts": pa.array([0, 1, 2, 3, 4], SECOND), "n": [3, 1, 3, 7, 5]})
+    found = windrow.replay(f"SELECT n, {asked} AS f FROM s [RANGE 1 HOUR SLIDE 1 HOUR]", s=s, flush=True).to_pylist()
+    wanted = duckdb.sql(f"SELECT n, {INSTEAD[asked]} FROM s").fetchall()
+    assert sorted((row["n"], round(row["f"], 9)) for row in found) == sorted((n, round(f, 9)) for n, f in wanted)
 
 
 def test_the_name_of_a_stream_is_not_taken_for_a_keyword():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +13,7 @@ from windrow.application.check_options import history_of, refuse_messages, sourc
 from windrow.application.check_sinks import Places, check_sink, sink_of
 from windrow.application.declaring import Declaring
 from windrow.application.script_text import ScriptText
+from windrow.compile.spell_names import declared_as
 from windrow.errors import QueryError
 from windrow.language import (
     CreateIndex,
@@ -70,9 +73,10 @@ class Application:
         statements = parse_script(text)
         if not any(isinstance(statement, Insert | Query | CreateIndex) for statement in statements):
             raise QueryError("the script has no query", hint="SELECT ..., or INSERT INTO sink SELECT ...")
-        self._inserts = Counter(statement.sink for statement in statements if isinstance(statement, Insert))
+        self._inserts = Counter(statement.sink.lower() for statement in statements if isinstance(statement, Insert))
         for statement in statements:
             self._declare(statement)
+        self.session.check_views()
         for name, sink in self._declared.items():
             if not sink.rejected and name not in self._first:
                 raise self._script.error(
@@ -143,18 +147,22 @@ class Application:
             self.session.open_table(table.name, table.format, options, _columns(table), refresh)
 
     def _rejected(self, sink: CreateSink) -> None:
-        for i, stream in enumerate(sink.streams or self._streams):
+        for i, written in enumerate(sink.streams or self._streams):
+            stream = declared_as(written, self._streams) or written
             if stream not in self._streams:
                 known = f"known streams: {', '.join(self._streams) or 'none'}"
                 raise self._script.error(f"unknown stream {stream!r}", sink.stream_spans[i], known)
             self.rejected[stream] = sink_of(sink)
 
     def _insert(self, insert: Insert) -> None:
+        insert = replace(insert, sink=declared_as(insert.sink, self._declared) or insert.sink)
         declared, name = self._declared.get(insert.sink), insert.name or insert.sink
         if declared is None or declared.rejected:
             known = [name for name, sink in self._declared.items() if not sink.rejected]
+            meant = get_close_matches(insert.sink, known, n=1)
             listed = f"known sinks: {', '.join(known)}" if known else f"CREATE SINK {insert.sink} USING ..."
-            raise self._script.error(f"unknown sink {insert.sink!r}", insert.sink_span, listed)
+            way_out = f"did you mean {meant[0]}?" if meant else listed
+            raise self._script.error(f"unknown sink {insert.sink!r}", insert.sink_span, way_out)
         sink = sink_of(declared)
         first = self._first.get(insert.sink)
         if first is not None:
@@ -167,7 +175,7 @@ class Application:
         if name in self.sinks:
             raise self._script.error(f"there is a query {name!r} already", insert.name_span, "give it another name")
         plan = self._query(name, insert.query, sink, declared)
-        if not sink.partition_by and self._inserts[insert.sink] == 1:
+        if not sink.partition_by and self._inserts[insert.sink.lower()] == 1:
             self._first[insert.sink] = (name, pa.schema([]))
             return
         columns = self.session.shown_columns(plan)

@@ -46,6 +46,9 @@ class Declaring(Protocol):
     def view(self, name: str, query: str | Query) -> None:
         """Register a query by a name that others may read."""
 
+    def check_views(self) -> None:
+        """Refuse a view of what has not been declared."""
+
     def branch(self, name: str, query: Query) -> None:
         """Register a stream of what a query takes of another one."""
 

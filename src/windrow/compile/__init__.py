@@ -71,6 +71,8 @@ over_events             OVER in order of time, with a frame: each event with wha
                         windows that there are
 over_frames             OVER as it is written: which function is called, over which frame, and what of it cannot be
                         answered
+over_numbers            ROW_NUMBER and RANK of the events of a stream in order of their times: how many came before, so
+                        no row is kept
 over_partitions         `SUM(x) OVER (PARTITION BY k)` of the rows of a window: a sub-query that has the value for the
                         key of each row
 over_within             OVER in a sub-query whose rows a query around it chooses: one query, whose QUALIFY is what WHERE
@@ -103,6 +105,8 @@ share_clusters          Queries that cluster the same points by the same algorit
 share_panes             Queries over the same rows and groups share panes: one space, whatever their windows and
                         aggregates
 shed_rows               SHED ABOVE: by which hash the rows of a stream are chosen that are taken where not all are
+spell_names             Streams, tables, views and indexes by the names that they were declared with, in whatever case a
+                        query has them
 stay_in_shard           Whether a window over the answers of another is folded in the shards that give them, or in a
                         stage more
 time_of_rows            What rows call the time of their events: those of a stream, or what a view, a branch or a sub-

@@ -62,7 +62,7 @@ def over_events(query: Query, catalog: Catalog) -> Query:
         raise error_at(first, message, query.text, way_out)
     for ranking in (over for node in parts_of(tree) for over in node.find_all(exp.Window)):
         if name_of(ranking.this) in RANKINGS:
-            what = f"{name_of(ranking.this).upper()} by something else than the time, beside OVER in order of the events,"
+            what = f"{name_of(ranking.this).upper()} by something else than the time, beside OVER in order of events,"
             raise not_yet(ranking, what, query.text, "two queries, the one with the number over a window")
     over = _Events(query.text, tree.copy(), events)
     return replace(query, tree=over.rewritten())

@@ -42,7 +42,9 @@ def check_over(over: exp.Window, time: str, keys: list[exp.Expr], text: str) -> 
     order = over.args.get("order")
     if order is None and over.args.get("spec") is None:
         message = "OVER without an order is of all rows of its partition, and those of a stream never end"
-        raise error_at(over, message, text, f"ORDER BY {time} for those up to each event, or a window behind the stream")
+        raise error_at(
+            over, message, text, f"ORDER BY {time} for those up to each event, or a window behind the stream"
+        )
     terms = order.expressions if order is not None else []
     one = terms[0].this if len(terms) == 1 else None
     if not isinstance(one, exp.Column) or one.name != time or terms[0].args.get("desc"):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from windrow.compile.over_frames import RANKINGS, name_of, parts_of
+from windrow.compile.over_frames import name_of, parts_of
 from windrow.language import Query, parse_expression, window_of
 from windrow.plan.bind.names import placed_as
 from windrow.plan.catalog import Catalog, Stream
@@ -24,8 +24,9 @@ def over_numbers(query: Query, catalog: Catalog) -> Query:
     >>> from windrow.language import expression_sql, parse_query
     >>> import pyarrow as pa
     >>> clicks = Stream("clicks", pa.schema({"ts": pa.timestamp("us"), "user": pa.string()}), "ts")
+    >>> catalog = Catalog(LocalEngine(), streams={"clicks": clicks})
     >>> query = parse_query("SELECT user FROM clicks QUALIFY ROW_NUMBER() OVER (PARTITION BY user ORDER BY ts) = 1")
-    >>> print(expression_sql(over_numbers(query, Catalog(LocalEngine(), streams={"clicks": clicks})).tree.args["qualify"]))
+    >>> print(expression_sql(over_numbers(query, catalog).tree.args["qualify"]))
     QUALIFY (COUNT(*) OVER (PARTITION BY user ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)) = 1
     """
     if not any(name_of(over.this) in _COUNTED for over in query.tree.find_all(exp.Window)):

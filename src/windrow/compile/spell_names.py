@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from windrow.language import Query
-from windrow.plan.bind.names import placed_as
+from windrow.plan.bind.names import placed_as, unknown_name
 from windrow.plan.catalog import Catalog
 
 
@@ -32,6 +32,16 @@ def spell_names(query: Query, catalog: Catalog) -> Query:
         if meant is not None and meant != table.name and table.name.lower() not in own:
             table.set("this", placed_as(exp.to_identifier(meant, quoted=table.this.args.get("quoted")), table.this))
     return replace(query, tree=tree)
+
+
+def refuse_unknown(query: Query, catalog: Catalog) -> None:
+    """Raise for a name in FROM that is none of what was declared, nor of the query's own WITH."""
+    known = [*catalog.streams, *catalog.tables, *catalog.views, *catalog.indexes]
+    own = [common.alias for common in query.tree.find_all(exp.CTE)]
+    spelt = {name.lower() for name in (*known, *own)}
+    for table in query.tree.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and table.name.lower() not in spelt:
+            raise unknown_name("stream", table.name, [*known, *own], table.this, query.text)
 
 
 def declared_as(name: str, known: Iterable[str]) -> str | None:

@@ -21,7 +21,7 @@ from .columns import normal, repeat
 from .families import FAMILIES
 from .lambdas import LAMBDAS, call_with_lambda, variables_of
 from .literals import is_constant, literal_decimal, literal_number
-from .registry import REGISTRY, call
+from .registry import REGISTRY, call, unknown_function
 from .session_zones import UTC
 from .types import BOOLEAN, DATE, DOUBLE, INT, SMALLINT, STRING, TINYINT, VOID, is_decimal
 
@@ -141,7 +141,7 @@ class _Rows:
         if name in LAMBDAS or any(isinstance(argument, exp.Lambda) for argument in nodes):
             return call_with_lambda(name, nodes, self.of, self._each)
         if name not in REGISTRY:
-            raise NotSupportedYet(f"replay does not evaluate {name}")
+            raise unknown_function(name)
         for place, argument in enumerate(nodes):
             if REGISTRY[name].constant(place) and not is_constant(argument):
                 raise NotSupportedYet(f"replay does not evaluate {name} with {argument.sql('spark')}, only constants")

@@ -131,6 +131,13 @@ def function(
     return register
 
 
+def unknown_function(name: str) -> NotSupportedYet:
+    """The error for a function that is not among these; what it may be a slip of is named."""
+    close = get_close_matches(name, REGISTRY, n=1)
+    hint = f"did you mean {close[0]}?" if close else "docs/functions_replay.md lists what it evaluates"
+    return NotSupportedYet(f"replay does not evaluate {name}", hint=hint)
+
+
 def call(name: str, arguments: list[pa.Array], zone: str = UTC) -> pa.Array:
     """The function `name` of the arguments, in a session of that time zone.
 
@@ -139,9 +146,7 @@ def call(name: str, arguments: list[pa.Array], zone: str = UTC) -> pa.Array:
     windrow.errors.NotSupportedYet: replay does not evaluate my_function
     """
     if name not in REGISTRY:
-        close = get_close_matches(name, REGISTRY, n=1)
-        hint = f"did you mean {close[0]}?" if close else "docs/functions_replay.md lists what it evaluates"
-        raise NotSupportedYet(f"replay does not evaluate {name}", hint=hint)
+        raise unknown_function(name)
     return REGISTRY[name](arguments, zone)
 
 

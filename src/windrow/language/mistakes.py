@@ -19,7 +19,16 @@ _HINTS = {
     "->": "a lambda is an argument of a function, such as TRANSFORM(xs, x -> x + 1)",
     "CREATE": "end the statement before it with ;",
     "INSERT": "end the statement before it with ;",
+    "SELECT": "end the statement before it with ;, or put a query within another in brackets",
+    "#": "[RANGE 5 SECONDS] behind the stream's name is time(5 sec), [ROWS 5] is length(5)",
 }
+_BEHIND = {
+    "OUTPUT": "EMIT LAST EVERY 5 SECONDS, at the end of the query",
+    "ISTREAM": "EMIT INSERTS, at the end of the query",
+    "RSTREAM": "EMIT DELETES, at the end of the query",
+    "IRSTREAM": "EMIT CHANGES, at the end of the query",
+}
+"""Words of other languages that are read as a name, so that what follows them does not fit."""
 
 
 def explain_mistake(mistake: SyntaxMistakeError, tokens: list[Token], text: str) -> QueryError:
@@ -27,7 +36,11 @@ def explain_mistake(mistake: SyntaxMistakeError, tokens: list[Token], text: str)
     token = mistake.token
     if isinstance(mistake, WrongArgumentsError) and token:
         return QueryError(mistake.message, text=text, at=token.start, end=token.end + 1)
-    misspelt, meant = _misspelt(token, mistake.before or (tokens[-1] if tokens else None), tokens)
+    before = mistake.before or (tokens[-1] if tokens else None)
+    if before and before.text.upper() in _BEHIND:
+        message = f"{before.text.upper()} is not part of the language"
+        return QueryError(message, text=text, at=before.start, end=before.end + 1, hint=_BEHIND[before.text.upper()])
+    misspelt, meant = _misspelt(token, before, tokens)
     if misspelt:
         message, hint = f"unexpected {misspelt.text!r}", f"did you mean {meant}?"
         return QueryError(message, text=text, at=misspelt.start, end=misspelt.end + 1, hint=hint)

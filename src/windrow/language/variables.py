@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import partial
 
-from windrow.errors import QueryError, SettingsError
+from windrow.errors import FilledText, QueryError, SettingsError
 from windrow.language.spelling import closest
 
 _PARTS = re.compile(
@@ -17,6 +16,9 @@ _PARTS = re.compile(
 )
 _COMMENTS = re.compile(r"--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _INSIDE = re.compile(r"\$\{\s*(?P<name>\w*)\s*\}")
+_WRONG_SET = re.compile(r"\s*(SET)\b", re.IGNORECASE)
+_Piece = tuple[str, int, int]
+"""A part of the text that comes of a script, and where it stands in the script."""
 _SET = re.compile(r"\s*SET\s+(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<value>.*?)\s*\Z", re.IGNORECASE | re.DOTALL)
 
 
@@ -24,30 +26,47 @@ def with_variables(text: str, given: Mapping[str, str] | None = None) -> str:
     """The script with a value for every `${name}`, in texts too, and without SET; names are as they are written.
 
     A value holds from its SET on. One that is `given`, as on the command line, holds everywhere, whatever SET says.
-    Lines stay where they are, so that an error is found in the script.
+    An error in what comes of it is shown in the script as it was written.
 
     >>> with_variables("SET minutes = 10; SELECT COUNT(*) FROM s [RANGE ${minutes} MINUTES SLIDE 1 MINUTE]").strip()
     'SELECT COUNT(*) FROM s [RANGE 10 MINUTES SLIDE 1 MINUTE]'
     """
     fixed = dict(given or {})
-    known, used, written = dict(fixed), set[str](), list[str]()
+    known, used, pieces = dict(fixed), set[str](), list[_Piece]()
     for begin, end, after in _statements(text):
         found = _SET.match(_COMMENTS.sub(_blank, text[begin:end]))
+        if found is None and (wrong := _WRONG_SET.match(_COMMENTS.sub(_blank, text[begin:end]))) is not None:
+            at, stop = begin + wrong.start(1), begin + wrong.end(1)
+            raise QueryError("SET takes a name and a value", text=text, at=at, end=stop, hint="SET minutes = 10")
         if found is None:
-            written.append(_filled(text, begin, end, known, used) + text[end:after])
+            pieces += [*_filled(text, begin, end, known, used), (text[end:after], end, after)]
             continue
         name, at = found["name"], begin + found.start("value")
         if not found["value"]:
             place = begin + found.start("name")
             raise QueryError(f"SET {name} has no value", text=text, at=place, end=end, hint=f"SET {name} = 10")
-        value = _filled(text, at, begin + found.end("value"), known, used)
+        value = "".join(piece for piece, *_ in _filled(text, at, begin + found.end("value"), known, used))
         if name not in fixed:
             known[name] = _unquoted(value)
-        written.append("\n" * text.count("\n", begin, after))
+        pieces.append(("\n" * text.count("\n", begin, after), begin, after))
     unused = [name for name in fixed if name not in used]
     if unused:
         raise SettingsError(f"no ${{{unused[0]}}} stands in the script, which was given as a variable")
-    return "".join(written)
+    return _joined(text, pieces)
+
+
+def _joined(text: str, pieces: list[_Piece]) -> str:
+    """The pieces as one text, which knows where they were written; the same text if nothing was filled in."""
+    filled = FilledText("".join(piece for piece, *_ in pieces))
+    if filled == text:
+        return text
+    begins, at = list[tuple[int, int, int]](), 0
+    for piece, begin, end in pieces:
+        if piece:
+            begins.append((at, begin, end))
+        at += len(piece)
+    filled.written, filled.pieces = text, tuple(begins)
+    return filled
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -64,13 +83,13 @@ def _statements(text: str) -> list[tuple[int, int, int]]:
     return [*bounds, (begin, len(text), len(text))]
 
 
-def _filled(text: str, begin: int, end: int, known: Mapping[str, str], used: set[str]) -> str:
+def _filled(text: str, begin: int, end: int, known: Mapping[str, str], used: set[str]) -> list[_Piece]:
     """A part of the script with its variables filled in; what stands in comments stays."""
 
-    def value(found: re.Match[str], offset: int) -> str:
+    def value(found: re.Match[str]) -> str:
         name = found["name"]
         if name not in known:
-            at = offset + found.start()
+            at = found.start()
             named = {each.upper(): each for each in known}
             meant = named.get(closest(name, list(named)) or "")
             hint = f"did you mean {meant}?" if meant else f"SET {name or 'name'} = ...; or --var {name or 'name'}=..."
@@ -78,17 +97,14 @@ def _filled(text: str, begin: int, end: int, known: Mapping[str, str], used: set
         used.add(name)
         return known[name]
 
-    written, last = [], begin
+    pieces, last = list[_Piece](), begin
     for part in _PARTS.finditer(text, begin, end):
-        written.append(text[last : part.start()])
-        if part["variable"]:
-            written.append(value(part, 0))
-        elif part["text"]:
-            written.append(_INSIDE.sub(partial(value, offset=part.start()), part[0]))
-        else:
-            written.append(part[0])
-        last = part.end()
-    return "".join([*written, text[last:end]])
+        found = [] if part["comment"] else [part] if part["variable"] else list(_INSIDE.finditer(text, *part.span()))
+        for variable in found:
+            pieces.append((text[last : variable.start()], last, variable.start()))
+            pieces.append((value(variable), variable.start(), variable.end()))
+            last = variable.end()
+    return [*pieces, (text[last:end], last, end)]
 
 
 def _unquoted(value: str) -> str:

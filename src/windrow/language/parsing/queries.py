@@ -111,6 +111,14 @@ class QueryParser(KsqlParser):
         mode = self._word()
         if mode == "ON" and self._match_text_seq("ON", "WINDOW", "CLOSE"):  # as RisingWave has it
             return Emit(this="FINAL")
+        if mode == "PERIODIC":
+            self._fail(
+                "EMIT PERIODIC is not part of the language", hint="EMIT LAST EVERY 5 SECONDS; a window with a SLIDE"
+            )
+        if mode == "AFTER":
+            self._fail(
+                "EMIT AFTER is not part of the language", hint="leave it out: a window is answered when it has ended"
+            )
         if mode not in (*EMIT_MODES, "LAST", "WHEN"):
             self._fail_expecting((*EMIT_MODES, "LAST EVERY", "WHEN"), "EMIT")
         self._advance()

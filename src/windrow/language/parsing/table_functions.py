@@ -161,7 +161,8 @@ class TableFunctionParser(WindowParser):
         """The window of a function with these lengths, in microseconds."""
         lacking = [word for word in _PARAMETERS[name][2:] if word != "OFFSET" and lengths.get(word, 0) <= 0]
         if lacking:
-            self._fail_since(index, f"{name} takes a stream, its time, and {_LENGTHS[name]}", _example(name))
+            least = ", above zero" if all(word in lengths for word in lacking) else ""
+            self._fail_since(index, f"{name} takes a stream, its time, and {_LENGTHS[name]}{least}", _example(name))
         span = self._span_since(index)
         if name == "SESSION":
             return session_window(lengths["GAP"], keys, timed_by, *span)

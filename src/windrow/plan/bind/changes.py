@@ -278,7 +278,7 @@ class _Binder:
                 return source
             return self._renamed(source, holder)
         if not isinstance(table, exp.Table):
-            raise not_yet(table, "this in FROM", self.scope.text)
+            raise not_yet(table, "this in FROM", self.scope.text, "FROM s [RANGE 1 HOUR SLIDE 1 MINUTE]")
         if is_table(table, named, self.scope):
             schema = self.scope.catalog.tables[table.name]
             return Static(table.name, schema, {name: name for name in schema.names})

@@ -58,6 +58,9 @@ def read_from(tree: exp.Select, text: str) -> exp.Expr:
 def bind_stream(table: exp.Table, named: list[str], scope: Scope) -> BoundRows:
     """All rows of the stream that `table` names; `named` are the sub-queries that could have been meant."""
     name = table.name
+    if not isinstance(table.this, exp.Identifier):
+        way_out = "the name of a stream, with its window: FROM s [RANGE 1 HOUR SLIDE 1 MINUTE]"
+        raise not_yet(table, "a function in FROM that is none of streams", scope.text, way_out)
     if name in scope.catalog.tables:
         if table.args.get("stream_window") is not None:
             way_out = f"write FROM {name} without a window, or read it with CREATE STREAM"

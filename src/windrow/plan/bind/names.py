@@ -104,8 +104,18 @@ def check_new(name: str, taken: Iterable[str], place: exp.Expr, text: str) -> No
         raise error_at(place, f"two columns are named {name!r}", text, "give one of them another name with AS")
 
 
+_OF_CHANGES = {
+    "istream": "EMIT INSERTS, at the end of the query",
+    "rstream": "EMIT DELETES, at the end of the query",
+    "irstream": "EMIT CHANGES, at the end of the query",
+}
+"""What other languages write before the select list, where it is read as a column with an alias."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], place: exp.Expr, text: str) -> QueryError:
     """An error that says what was meant, or what there is."""
+    if kind == "column" and name.lower() in _OF_CHANGES:
+        return error_at(place, f"{name.upper()} is not part of the language", text, _OF_CHANGES[name.lower()])
     spelt = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), spelt, n=1)
     listed = f"known {kind}s: {', '.join(spelt.values()) or 'none'}"

@@ -22,6 +22,16 @@ _INSTEAD = {
     "format_timestamp": "DATE_FORMAT(ts, 'yyyy-MM-dd HH:mm:ss')",
     "stringtotimestamp": "TO_TIMESTAMP(x, 'yyyy-MM-dd HH:mm:ss')",
     "parse_timestamp": "TO_TIMESTAMP(x, 'yyyy-MM-dd HH:mm:ss')",
+    "prev": "LAG(x) OVER (PARTITION BY k ORDER BY ts)",
+    "maxby": "MAX_BY(x, y)",
+    "minby": "MIN_BY(x, y)",
+    "maxever": "MAX(x) over [RANGE UNBOUNDED]",
+    "minever": "MIN(x) over [RANGE UNBOUNDED]",
+    "rate": "COUNT(*) / 5 over [RANGE 5 SECONDS]",
+    "nth_value": "GET(COLLECT_LIST(x), 1), which counts from 0; OVER, with ROWS 9 PRECEDING",
+    "ntile": "CEIL(4 * ROW_NUMBER() OVER (ORDER BY x) / COUNT(*) OVER ()) for four parts of a window over time",
+    "percent_rank": "(RANK() OVER (ORDER BY x) - 1) / (COUNT(*) OVER () - 1), of a window over time",
+    "cume_dist": "1 - (RANK() OVER (ORDER BY x DESC) - 1) / COUNT(*) OVER (), of a window over time",
     "time_bucket": _WINDOW,
     "date_bin": _WINDOW,
     "tumblingwindow": _WINDOW,
@@ -32,7 +42,9 @@ _INSTEAD = {
     "tumble_proctime": "TUMBLE_START, TUMBLE_END, or a stream that is timed by arrival",
     "proctime": "a stream without TIMESTAMP BY is timed by arrival",
 }
-"""What to write in the place of a function; none of these is one of Spark's."""
+"""What to write in the place of a function."""
+_PARSED = (exp.DateBin, exp.NthValue, exp.Ntile, exp.PercentRank, exp.CumeDist)
+"""Those of them that the grammar knows."""
 
 
 _LISTS = (exp.ArrayUniqueAgg, exp.ArrayAgg)
@@ -50,10 +62,10 @@ def _distinct_of(call: exp.Expr) -> exp.Expr | None:
 def read_others_functions(query: Query, catalog: Catalog) -> Query:
     """The query with COLLECT_SET as the distinct ones of COLLECT_LIST; raises for what only other engines have."""
     own = {name.lower() for name in (*catalog.aggregates, *catalog.functions)}
-    for call in query.tree.find_all(exp.Anonymous):
-        name = call.name.lower()
+    for call in query.tree.find_all(exp.Anonymous, *_PARSED):
+        name = (call.name if isinstance(call, exp.Anonymous) else call.sql_name()).lower()
         if name in _INSTEAD and name not in own:
-            raise error_at(call, f"{call.name.upper()} is not part of the language", query.text, _INSTEAD[name])
+            raise error_at(call, f"{name.upper()} is not part of the language", query.text, _INSTEAD[name])
     if not any(_distinct_of(call) for call in query.tree.find_all(*_LISTS)) or "collect_set" in own:
         return query
     tree = query.tree.copy()

@@ -62,8 +62,12 @@ class Overs:
         function = _function(window.this)
         if function is None:
             what = "OVER of other functions than ROW_NUMBER, RANK and DENSE_RANK, in such a query"
-            hint = "SELECT SUM(x) OVER (PARTITION BY k ORDER BY ts ROWS 9 PRECEDING) AS s FROM stream, without a window"
-            hint += "; CREATE STREAM name AS ... of it for others to read"
+            hint = (
+                "without a window, in order of the times: SUM(x) OVER (PARTITION BY k ORDER BY ts ROWS 9 PRECEDING); of"
+            )
+            hint += (
+                " the rows of a window, a join with itself: JOIN s [...] AS o ON o.k = s.k AND o.x <= s.x, by groups"
+            )
             if window.args.get("order") is None:
                 hint = "a window over time, [RANGE 10 MINUTES SLIDE 1 MINUTE], or a query around the groups"
             raise not_yet(window, what, text, hint)

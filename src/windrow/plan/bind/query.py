@@ -128,7 +128,7 @@ def _bind_first(tree: exp.Select, named: Named, scope: Scope) -> Bound:
             source = replace(source, window=bind_window(written, table, source, scope))
         return _renamed(source, table, scope)
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-        raise not_yet(table, "this in FROM", scope.text, tree=tree)
+        raise not_yet(table, "this in FROM", scope.text, "FROM s [RANGE 1 HOUR SLIDE 1 MINUTE]", tree=tree)
     written = window_of(table) or query_window_of(tree)
     name = table.name.lower()
     if name in named:
