@@ -6,6 +6,8 @@ import pyarrow as pa
 import pytest
 
 import windrow
+from windrow.application import Application
+from windrow.draft import Draft
 from windrow.errors import QueryError
 
 TICKS = pa.table(
@@ -43,3 +45,12 @@ def test_two_streams_that_differ_only_in_case_are_told_apart():
     with pytest.raises(QueryError, match="unknown stream 'Ticks'") as caught:
         windrow.replay(query.format("Ticks"), streams={"ticks": fewer, "TICKS": TICKS})
     assert caught.value.at is not None and caught.value.hint
+
+
+def test_a_script_may_spell_sinks_and_streams_as_it_likes(tmp_path):
+    (tmp_path / "a.csv").write_text("2024-01-01 00:00:01,nut,4\n")
+    script = f"""CREATE STREAM Ticks (ts TIMESTAMP, item STRING, n INT) USING csv OPTIONS (path '{tmp_path}') TIMESTAMP BY ts;
+    CREATE SINK Out USING console; CREATE SINK bad USING console FOR REJECTED OF tICKS;
+    INSERT INTO OUT SELECT item, SUM(n) AS n FROM ticks {WINDOW} GROUP BY item"""
+    application = Application(Draft("local[1]", {}), script)
+    assert list(application.sinks) == ["Out"] and list(application.rejected) == ["Ticks"]

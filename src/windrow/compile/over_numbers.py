@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from windrow.compile.chosen_events import chosen_events
 from windrow.compile.over_frames import name_of, parts_of
-from windrow.language import Query, parse_expression, window_of
+from windrow.language import Query, parse_expression
 from windrow.plan.bind.names import placed_as
-from windrow.plan.catalog import Catalog, Stream
+from windrow.plan.catalog import Catalog
 
 _COUNTED = {
     "row_number": "COUNT(*) OVER (ROWS UNBOUNDED PRECEDING)",
@@ -22,6 +23,7 @@ def over_numbers(query: Query, catalog: Catalog) -> Query:
 
     >>> from windrow.expressions.local_engine import LocalEngine
     >>> from windrow.language import expression_sql, parse_query
+    >>> from windrow.plan.catalog import Stream
     >>> import pyarrow as pa
     >>> clicks = Stream("clicks", pa.schema({"ts": pa.timestamp("us"), "user": pa.string()}), "ts")
     >>> catalog = Catalog(LocalEngine(), streams={"clicks": clicks})
@@ -32,30 +34,28 @@ def over_numbers(query: Query, catalog: Catalog) -> Query:
     if not any(name_of(over.this) in _COUNTED for over in query.tree.find_all(exp.Window)):
         return query
     tree = query.tree.copy()
-    hidden = {common.alias.lower() for common in tree.find_all(exp.CTE)}
     for select in tree.find_all(exp.Select):
         clause = select.args.get("from_")
-        source = None if clause is None else clause.this
-        if not isinstance(source, exp.Table) or window_of(source) is not None or source.name.lower() in hidden:
+        if clause is None or select.args.get("joins") or select.args.get("group"):
             continue
-        stream = catalog.streams.get(source.name)
-        if stream is None or stream.time is None or select.args.get("joins") or select.args.get("group"):
+        events = chosen_events(clause.this, tree, catalog)
+        if events is None or not events.time:
             continue
         for part in parts_of(select):
             for over in list(part.find_all(exp.Window)):
-                if over.parent_select is select and _by_time(over, stream):
+                if over.parent_select is select and _by_time(over, events.time):
                     over.replace(_counted(over))
     return replace(query, tree=tree)
 
 
-def _by_time(over: exp.Window, stream: Stream) -> bool:
+def _by_time(over: exp.Window, time: str) -> bool:
     """Whether a number is by the times of the events, the first one with 1."""
     order = over.args.get("order")
     term = order.expressions[0] if order is not None and len(order.expressions) == 1 else None
     named = over.args.get("alias") is not None or over.args.get("spec") is not None
     if term is None or named or name_of(over.this) not in _COUNTED or term.args.get("desc"):
         return False
-    return isinstance(term.this, exp.Column) and term.this.name == stream.time
+    return isinstance(term.this, exp.Column) and term.this.name == time
 
 
 def _counted(over: exp.Window) -> exp.Expr:

@@ -105,7 +105,7 @@ def _window_calls(select: exp.Select) -> list[exp.Anonymous]:
         meant = [item for item in shown if item.alias.lower() == named or str(select.selects.index(item) + 1) == place]
         keys.append(placed_as(meant[0].unalias().copy(), key) if meant else key)
     group.set("expressions", keys)
-    return [node for node in keys if is_window(node)]
+    return [node for node in keys if isinstance(node, exp.Anonymous) and is_window(node)]
 
 
 def _move(select: exp.Select, calls: list[exp.Anonymous], catalog: Catalog, text: str) -> None:
