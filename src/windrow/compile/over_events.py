@@ -64,8 +64,7 @@ def over_events(query: Query, catalog: Catalog) -> Query:
         if name_of(ranking.this) in RANKINGS:
             what = f"{name_of(ranking.this).upper()} by something else than the time, beside OVER in order of events,"
             raise not_yet(ranking, what, query.text, "two queries, the one with the number over a window")
-    over = _Events(query.text, tree.copy(), events)
-    return replace(query, tree=over.rewritten())
+    return replace(query, tree=_Events(query.text, tree.copy(), events).rewritten())
 
 
 class _Events:
