@@ -131,7 +131,7 @@ def without_windows(text: str, instant: int) -> str:
             "EXCEPT is not part of the language.*name the columns",
             "price",
         ),
-        ("SELECT window(ts, '5 seconds') AS w FROM a [RANGE 5 SECONDS]", "Spark's own window", "window(ts"),
+        ("SELECT window(ts, '5 seconds') AS w FROM a [RANGE 5 SECONDS]", "without a window of its own", "window(ts"),
         ("SELECT item, uuid() AS u FROM a [RANGE 5 SECONDS]", "UUID is another one each time", "uuid()"),
         ("SELECT COUNT(*) AS n FROM a [RANGE 5 SECONDS] WHERE rand() < 0.5", "RAND is another one each", "rand()"),
         (

@@ -52,6 +52,7 @@ def evaluate(expression: exp.Expr, table: pa.Table | pa.RecordBatch, zone: str =
     >>> evaluate(sqlglot.parse_one("MY_FUNCTION(symbol)", read="spark"), ticks)
     Traceback (most recent call last):
     windrow.errors.NotSupportedYet: replay does not evaluate my_function
+    hint: docs/functions_replay.md lists what it evaluates
     """
     if not table.num_rows:
         # Some types follow from the value of a literal, as ROUND's do, so there must be a row to show it.

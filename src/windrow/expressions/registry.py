@@ -144,6 +144,7 @@ def call(name: str, arguments: list[pa.Array], zone: str = UTC) -> pa.Array:
     >>> call("my_function", [])
     Traceback (most recent call last):
     windrow.errors.NotSupportedYet: replay does not evaluate my_function
+    hint: docs/functions_replay.md lists what it evaluates
     """
     if name not in REGISTRY:
         raise unknown_function(name)
