@@ -62,6 +62,7 @@ ASKED = {
     "EMIT FINAL": "SELECT g, x FROM e {} EMIT FINAL",
     "EMIT FINAL of groups": "SELECT g, COUNT(*) AS n FROM e {} GROUP BY g EMIT FINAL",
     "LAG, LEAD": "SELECT g, LAG(x) OVER (PARTITION BY g ORDER BY ts) AS last FROM e {}",
+    "`SUM(...) OVER` a frame": "SELECT g, SUM(x) OVER (PARTITION BY g ORDER BY ts ROWS 2 PRECEDING) AS s FROM e {}",
     "interval joins": f"SELECT a.x FROM e {{0}} AS a JOIN e {{0}} AS b ON a.g = b.g AND {NEAR}",
     "`DEDUPLICATE`": "{rows}",
     "`CORRECT FOR`": "SELECT g, COUNT(*) AS n FROM e {} GROUP BY g",

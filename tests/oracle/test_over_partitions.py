@@ -55,9 +55,13 @@ def test_numbers_of_rows_may_stand_beside_them_and_choose():
     assert sorted((row["k"], row["n"], row["s"], row["r"]) for row in rows) == [("a", 3, 4, 2), ("b", 4, 6, 1)]
 
 
-def test_windows_that_only_folds_have_refuse_them():
-    with pytest.raises(NotSupportedYet, match="OVER of other functions") as caught:
-        windrow.replay("SELECT SUM(n) OVER (PARTITION BY k) AS s FROM e [ROWS 3 SLIDE 1]", e=EVENTS)
+def test_windows_in_rows_have_it_too_and_those_without_a_slide_name_one():
+    rows = windrow.replay(
+        "SELECT k, n, SUM(n) OVER (PARTITION BY k) AS s FROM e [ROWS 3 SLIDE 3]", e=EVENTS, flush=True
+    )
+    assert sorted(rows["s"].to_pylist()) == [2, 4, 4]
+    with pytest.raises(NotSupportedYet, match="OVER of NTILE") as caught:
+        windrow.replay("SELECT NTILE(2) OVER (ORDER BY n) AS s FROM e [RANGE 3 SECONDS]", e=EVENTS)
     assert "[RANGE 10 MINUTES SLIDE 1 MINUTE]" in caught.value.hint
 
 

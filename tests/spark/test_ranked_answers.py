@@ -18,8 +18,17 @@ QUERIES = {
     "rows": f"SELECT k, i, ROW_NUMBER() OVER (PARTITION BY i % 2 ORDER BY i DESC) AS place FROM e [ROWS 8 SLIDE 4] {TOP}",
     "kinds": f"SELECT DISTINCT SUM(i) % 3 AS kind FROM e {WINDOW} GROUP BY k",
     "seen": "SELECT DISTINCT k FROM e [ROWS 8 SLIDE 4]",
+    "beside": (
+        "SELECT k, i, LAG(i, 1, -1) OVER (PARTITION BY k ORDER BY i) AS before, SUM(i) OVER (ORDER BY i ROWS 2 PRECEDING) AS s"
+        " FROM e [RANGE 10 SECONDS SLIDE 5 SECONDS]"
+    ),
+    "drawn": (
+        "SELECT DISTINCT k AS same, SUM(SUM(i)) OVER () AS total, LAG(k) OVER (ORDER BY k) AS before"
+        f" FROM e {WINDOW} GROUP BY k QUALIFY total > 4"
+    ),
 }
 SPARKS_OWN = QUERIES["groups"].replace("SUM(i) AS total", "elt(1, k) AS same, SUM(i) AS total")
+SPARKS_DRAWN = QUERIES["drawn"].replace("DISTINCT k", "DISTINCT elt(1, k)").replace("LAG(k)", "LAG(elt(1, k))")
 
 
 def events(first: int) -> pa.Table:
@@ -32,9 +41,9 @@ def test_rows_of_all_shards_are_ranked_together(spark: SparkSession, tmp_path: P
     put(tmp_path / "in", events(0), events(20))
     session = windrow.Session(spark, shards=3)
     session.stream("e", stream_of(spark, tmp_path / "in", "ts TIMESTAMP, k STRING, i BIGINT"), time="ts")
-    for name, text in {**QUERIES, "sparks": SPARKS_OWN}.items():
+    for name, text in {**QUERIES, "sparks": SPARKS_OWN, "sparks_drawn": SPARKS_DRAWN}.items():
         session.query(name, text)
-    sinks = {name: windrow.sink("parquet", path=tmp_path / name) for name in [*QUERIES, "sparks"]}
+    sinks = {name: windrow.sink("parquet", path=tmp_path / name) for name in [*QUERIES, "sparks", "sparks_drawn"]}
     sinks["groups"] = windrow.sink("parquet", path=tmp_path / "groups", keep="answer")
     told = session.explain(sinks=sinks)
     assert "qualify (place_0) <= 2" in told and "place_0 = rank over (order by agg_0 desc nulls last)" in told
@@ -60,3 +69,5 @@ def test_rows_of_all_shards_are_ranked_together(spark: SparkSession, tmp_path: P
     mine, own = rows_of(tmp_path / "groups"), rows_of(tmp_path / "sparks")
     assert all(row.pop("same") == row["k"] for row in own), "what only Spark can finish is ranked by Spark"
     assert sorted(map(repr, mine)) == sorted(map(repr, own))
+    mine, own = rows_of(tmp_path / "drawn"), rows_of(tmp_path / "sparks_drawn")
+    assert sorted(map(repr, mine)) == sorted(map(repr, own)), "what Spark evaluates is drawn from all rows of a window"

@@ -11,13 +11,14 @@ from sqlglot import exp
 
 from windrow.compile.deduplicate import AS_IT_IS, shown_as, without_duplicates
 from windrow.compile.joined_answers import is_joined_answers, named_around
-from windrow.compile.over_frames import frames_in, name_of, parts_of
+from windrow.compile.over_frames import frames_in, parts_of
 from windrow.errors import QueryError
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import Query, TimeWindow, error_at, expression_sql, span_of, window_of
 from windrow.language.nodes import QUERY_WINDOW, STREAM_WINDOW, StreamFunction
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.names import placed_as
+from windrow.plan.bind.over_calls import name_of
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.change_plan import ChangePlan, is_told_in_order

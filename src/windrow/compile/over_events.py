@@ -8,12 +8,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from windrow.compile.chosen_events import ChosenEvents, chosen_events
-from windrow.compile.over_frames import EVER, RANKINGS, check_over, frame_of, frames_in, name_of, parts_of, shift_of
+from windrow.compile.over_frames import EVER, check_over, frame_of, frames_in, parts_of, shift_of
 from windrow.compile.over_numbers import over_numbers
 from windrow.compile.over_within import over_within
 from windrow.language import Query, error_at, parse_expression
 from windrow.language.nodes import EACH_EVENT, EMIT, STREAM_WINDOW, Duration, Emit, RowCount, StreamWindow, Unbounded
 from windrow.plan.bind.names import placed_as
+from windrow.plan.bind.over_calls import RANKINGS, name_of
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog
 

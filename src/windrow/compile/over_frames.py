@@ -6,13 +6,11 @@ from sqlglot import exp
 
 from windrow.language import error_at
 from windrow.language.durations import DurationError, microseconds
-from windrow.plan.bind.calls import unwrapped
+from windrow.plan.bind.over_calls import RANKINGS, name_of
 from windrow.plan.bind.refuse import not_yet
 
 EVER = 2**62
 """As many rows, or microseconds, before as a frame has that begins with the first event."""
-
-RANKINGS = ("row_number", "rank", "dense_rank")
 
 
 def parts_of(tree: exp.Select) -> list[exp.Expr]:
@@ -23,13 +21,6 @@ def parts_of(tree: exp.Select) -> list[exp.Expr]:
 def frames_in(node: exp.Expr) -> list[exp.Window]:
     """The OVERs that are no rankings."""
     return [over for over in node.find_all(exp.Window) if name_of(over.this) not in RANKINGS]
-
-
-def name_of(node: exp.Expr) -> str:
-    """The function that is called, in small letters, whatever stands around the call."""
-    node = unwrapped(node)
-    name = node.sql_name() if isinstance(node, exp.Func) else ""
-    return (node.name if isinstance(node, exp.Anonymous) else name).lower()
 
 
 def check_over(over: exp.Window, time: str, keys: list[exp.Expr], text: str) -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from windrow.compile.joined_answers import named_around
-from windrow.compile.over_frames import RANKINGS, name_of
 from windrow.language import Query, TimeWindow, window_of
 from windrow.plan.bind.calls import unwrapped
 from windrow.plan.bind.joins import all_of, conjuncts_of
 from windrow.plan.bind.names import both, placed_as
+from windrow.plan.bind.over_calls import RANKINGS, name_of
 from windrow.plan.catalog import Catalog
 
 _MORE = ("joins", "group", "having", "distinct", "cluster", "distribute", "query_window")
@@ -42,6 +42,16 @@ def _is_of_partition(over: exp.Window) -> bool:
     )
 
 
+def _overs_of(select: exp.Select) -> list[exp.Window]:
+    parts = [part for part in (*select.selects, select.args.get("qualify")) if part is not None]
+    return [over for part in parts for over in part.find_all(exp.Window) if over.parent_select is select]
+
+
+def _draws_more(over: exp.Window) -> bool:
+    """Whether OVER takes the whole answer of a window, in order: what else is asked is drawn from that as well."""
+    return not _is_of_partition(over) and name_of(over.this) not in RANKINGS
+
+
 def _can_ask(select: exp.Select) -> bool:
     """Whether a SELECT is of rows, or answers, of windows over time, of which a sub-query can ask the same."""
     clause = select.args.get("from_")
@@ -54,7 +64,10 @@ def _can_ask(select: exp.Select) -> bool:
     read = [clause.this, *([] if named is None else [named])]
     windows = [window_of(table) for one in read for table in one.find_all(exp.Table, exp.Subquery)]
     found = [window for window in windows if window is not None]
-    return bool(found) and all(isinstance(one, TimeWindow) and one.emit_every_us is None for one in found)
+    if not all(isinstance(one, TimeWindow) and one.emit_every_us is None for one in found):
+        return False
+    slides = all(isinstance(one, TimeWindow) and one.slide_us is not None for one in found)
+    return bool(found) and not (slides and any(map(_draws_more, _overs_of(select))))
 
 
 def _ask(select: exp.Select, catalog: Catalog) -> None:

@@ -57,7 +57,10 @@ others_functions       Functions that other engines have and Spark has not: refu
                        and COLLECT_SET
 others_windows         Windows in others' words: Spark's `GROUP BY window(ts, '10 minutes')`, Flink's `GROUP BY
                        TUMBLE(ts, ...)`
-over                   ROW_NUMBER, RANK and DENSE_RANK OVER partitions of rows: after groups, and before the select list
+over                   OVER partitions of rows, after groups and before the select list: rankings, and what else rows
+                       have beside them
+over_calls             OVER of other functions than rankings, of the rows of a window: the call, its frame, and what
+                       type it makes
 over_changes           Which engine answers a query: windows folded from panes, or operators over changes
 plain_select           Sub-queries that only compute columns and filter rows: the stream below them is read in their
                        place
@@ -69,8 +72,8 @@ qualified              Names of columns where FROM has several: a stream and the
 quantile_arguments     The arguments of QUANTILE and APPROX_QUANTILE: what is asked of, and which share of it lies below
                        the answer
 query                  From syntax to a bound query
-rankings               OVER, QUALIFY and DISTINCT of the answers of windows that are folded: numbers of rows, and which
-                       rows are kept
+rankings               OVER, QUALIFY and DISTINCT of the answers of windows that are folded: what each row gets, and who
+                       is kept
 refuse                 Clauses that the language has and this version does not run: refused where they stand, never
                        dropped
 refuse_time_functions  Functions that do not go with windows of ours, or are another one each time: refused where they

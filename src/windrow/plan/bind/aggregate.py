@@ -84,7 +84,7 @@ def check_outputs(
     schema = emitted_schema(query.window, query.keys, query.aggregates)
     if query.items:
         schema = item_schema(schema, query.items)
-    schema = with_places(schema, len(query.rankings))
+    schema = with_places(schema, (ranking.type for ranking in query.rankings))
     for node in outputs.values():
         checked_type(node, schema, scope)
     if having is not None:

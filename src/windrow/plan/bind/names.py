@@ -119,4 +119,20 @@ def unknown_name(kind: str, name: str, known: Iterable[str], place: exp.Expr, te
     spelt = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), spelt, n=1)
     listed = f"known {kind}s: {', '.join(spelt.values()) or 'none'}"
+    if kind == "column" and name.lower() in _OF_ANSWERS:
+        listed = f"{_OF_ANSWERS[name.lower()]}; {listed}"
+        close = []
     return error_at(place, f"unknown {kind} {name!r}", text, f"did you mean {spelt[close[0]]}?" if close else listed)
+
+
+_EDGE = (
+    "it is of the answer of a window, beside aggregates and in HAVING, not inside of them; changes, of a query without"
+    " SLIDE or with EMIT CHANGES, have time instead"
+)
+_EARLY = (
+    "it is of the answers of windows with EMIT EVERY in the brackets, beside aggregates, not inside of them; EMIT"
+    " CHANGES has time instead"
+)
+_OF_ANSWERS = {"window_start": _EDGE, "window_end": _EDGE, "window_row": _EDGE, "as_of": _EARLY, "final": _EARLY}
+_OF_ANSWERS["level"] = "it is of the answers of nested levels, [RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]"
+"""What the columns are that only answers of windows have."""

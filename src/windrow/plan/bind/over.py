@@ -1,4 +1,4 @@
-"""ROW_NUMBER, RANK and DENSE_RANK OVER partitions of rows: after groups, and before the select list."""
+"""OVER partitions of rows, after groups and before the select list: rankings, and what else rows have beside them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from windrow.language import error_at, expression_sql
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.change_sources import plan_column
 from windrow.plan.bind.names import placed_as, with_parts
+from windrow.plan.bind.over_calls import KNOWN, Called, call_of, frame_of_rows, name_of_call
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.typing import checked_type
 from windrow.plan.nodes.changes import Computed, Node, Project, Ranked, SortKey
+from windrow.plan.nodes.over_calls import Frame
 
 Function = Literal["row_number", "rank", "dense_rank"]
 
@@ -35,13 +37,30 @@ class _Ranking:
     order: tuple[tuple[str, bool, bool], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenCall:
+    """What is drawn from the rows beside a row, with names of parts as in a ranking; `over` is how it is written."""
+
+    called: Called = field(compare=False)
+    text: str
+    arguments: tuple[str, ...]
+    partition: tuple[str, ...]
+    order: tuple[tuple[str, bool, bool], ...]
+    frame: Frame
+    over: exp.Window = field(compare=False)
+
+
 @dataclass(slots=True)
 class Overs:
-    """The rankings of one SELECT. `parts` are what they are by, to be bound as the select list is."""
+    """What OVER makes in one SELECT. `parts` are what it is of and by, to be bound as the select list is.
+
+    Other functions than rankings need the `whole` answer of a window.
+    """
 
     scope: Scope
+    whole: bool = False
     parts: dict[str, exp.Expr] = field(default_factory=dict)
-    rankings: list[_Ranking] = field(default_factory=list)
+    rankings: list[_Ranking | WrittenCall] = field(default_factory=list)
 
     def taken_out(self, node: exp.Expr) -> exp.Expr:
         """The expression with an OverResult in the place of each OVER."""
@@ -57,19 +76,16 @@ class Overs:
             self.rankings.append(ranking)
         return placed_as(OverResult(this=self.rankings.index(ranking)), node)
 
-    def _ranking(self, window: exp.Window) -> _Ranking:
+    def _ranking(self, window: exp.Window) -> _Ranking | WrittenCall:
         text = self.scope.text
         function = _function(window.this)
+        if function is None and self.whole:
+            return self._called(window)
         if function is None:
-            what = "OVER of other functions than ROW_NUMBER, RANK and DENSE_RANK, in such a query"
-            hint = (
-                "without a window, in order of the times: SUM(x) OVER (PARTITION BY k ORDER BY ts ROWS 9 PRECEDING); of"
-            )
-            hint += (
-                " the rows of a window, a join with itself: JOIN s [...] AS o ON o.k = s.k AND o.x <= s.x, by groups"
-            )
-            if window.args.get("order") is None:
-                hint = "a window over time, [RANGE 10 MINUTES SLIDE 1 MINUTE], or a query around the groups"
+            what = f"OVER of {name_of_call(window)} in such a query"
+            hint = "of the rows of one stream: a window with SLIDE, [RANGE 10 MINUTES SLIDE 1 MINUTE], or, without a"
+            hint += " window, SELECT SUM(x) OVER (PARTITION BY k ORDER BY ts ROWS 9 PRECEDING) AS s FROM stream;"
+            hint += " CREATE STREAM name AS ... of a join for others to read"
             raise not_yet(window, what, text, hint)
         order = window.args.get("order")
         if order is None:
@@ -78,6 +94,20 @@ class Overs:
             raise error_at(window, f"{function.upper()} has no frame", text, "leave ROWS or RANGE out")
         partition = tuple(self._part(node) for node in window.args.get("partition_by") or [])
         return _Ranking(function, partition, tuple(self.order_terms(order)))
+
+    def _called(self, window: exp.Window) -> WrittenCall:
+        called = call_of(window, self.scope)
+        if called is None:
+            what = f"OVER of {name_of_call(window)} within a window"
+            hint = f"{', '.join(map(str.upper, KNOWN))}; or GROUP BY in a sub-query that is joined with the rows"
+            raise not_yet(window, what, self.scope.text, hint)
+        frame = frame_of_rows(window, called.function, self.scope)
+        order = window.args.get("order")
+        terms = () if order is None else tuple(self.order_terms(order))
+        partition = tuple(self._part(node) for node in window.args.get("partition_by") or [])
+        arguments = tuple(self._part(node) for node in called.arguments)
+        text = f"{called.function} {called.number} {called.ignore_nulls}"
+        return WrittenCall(called, text, arguments, partition, terms, frame, window)
 
     def order_terms(self, order: exp.Order) -> list[tuple[str, bool, bool]]:
         """The terms of an ORDER BY as names of parts, whether they fall, and whether NULL is first."""
@@ -101,6 +131,7 @@ class Overs:
             return plan
         plan, names = with_columns(plan, parts, scope)
         for i, ranking in enumerate(self.rankings):
+            assert isinstance(ranking, _Ranking), "only numbers are kept up to date as rows come and go"
             order = tuple(SortKey(names[part], *how) for part, *how in ranking.order)
             partition = tuple(dict.fromkeys(names[part] for part in ranking.partition))
             plan = Ranked(plan, partition, order, ranking.function, None, over_name(i))

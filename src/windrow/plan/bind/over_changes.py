@@ -12,6 +12,7 @@ from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.edges import EDGES
 from windrow.plan.bind.is_table import is_table
+from windrow.plan.bind.over_calls import RANKINGS, name_of
 
 
 def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
@@ -49,8 +50,10 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
         return bool(windows) or bool(joining) or _tells_rows(tree, scope)
     chain = _chain(tree, {}, scope)
     folding = [number for number, select in enumerate(chain) if aggregates(select, scope)]
-    if chain and not folding and not joining and all(_is_folded(window) for window in windows):
-        return False
+    if chain and not folding and all(_is_folded(window, tree) for window in windows):
+        joined = [select for select in chain[:-1] if select.args.get("joins")]
+        if not joined and (not joining or (joining == [chain[-1]] and _draws_more(chain[-1]))):
+            return False
     if len(folding) != 1:
         return bool(chain) or bool(joining)
     below = chain[folding[0] :]
@@ -71,12 +74,22 @@ def _tells_rows(tree: exp.Expr, scope: Scope) -> bool:
 def _all_folded(tree: exp.Expr) -> bool:
     """Whether a query has only windows that operators over changes do not have."""
     windows = [window for table in tree.find_all(exp.Table, exp.Subquery) if (window := window_of(table))]
-    return bool(windows) and all(map(_is_folded, windows))
+    return bool(windows) and all(_is_folded(window, tree) for window in windows)
 
 
-def _is_folded(window: Window) -> bool:
-    """Whether windows are folded also where their rows are asked for: operators over changes do not have them."""
-    return not isinstance(window, TimeWindow) or window.emit_every_us is not None
+def _is_folded(window: Window, tree: exp.Expr) -> bool:
+    """Whether windows are folded also where their rows are asked for.
+
+    So it is where operators over changes do not have them, and where OVER draws more than numbers from the rows beside
+    a row, which takes the whole answer.
+    """
+    if not isinstance(window, TimeWindow) or window.emit_every_us is not None:
+        return True
+    return window.slide_us is not None and _draws_more(tree)
+
+
+def _draws_more(tree: exp.Expr) -> bool:
+    return any(name_of(over.this) not in RANKINGS for over in tree.find_all(exp.Window))
 
 
 def aggregates(select: exp.Select, scope: Scope) -> bool:

@@ -18,6 +18,8 @@ joined_rows      Rows of a stream joined with tables: what is read of the events
 joins            Joins over changes: of two streams, of a stream with a table that does not change
 kept             What panes keep of their rows: partials, or the values that partials are made of
 ordering         In which order the rows of an answer stand, and which numbers they have in it
+over_calls       What OVER makes of the rows beside a row: functions of the rows of a window, and the frames that they
+                 are of
 query_plan       One query as it runs: frozen, so that equal plans are equal values, and plain, so that it travels to
                  workers
 regrouped        Where rows of a plan over changes go to other shards: below it runs in one stage, above it in the next

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -32,6 +32,10 @@ class Ranking:
     partition: tuple[str, ...]
     order: tuple[Ordering, ...]
     limit: int | None = None
+
+    @property
+    def type(self) -> pa.DataType:
+        return pa.int32()
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -65,5 +69,5 @@ def place_column(number: int) -> str:
     return f"place_{number}"
 
 
-def with_places(emitted: pa.Schema, count: int) -> pa.Schema:
-    return pa.schema([*emitted, *(pa.field(place_column(i), pa.int32()) for i in range(count))])
+def with_places(emitted: pa.Schema, types: Iterable[pa.DataType]) -> pa.Schema:
+    return pa.schema([*emitted, *(pa.field(place_column(i), type) for i, type in enumerate(types))])

@@ -13,6 +13,7 @@ from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import CORRECTED, SNAPSHOT, changed_items, changed_schema, corrected_schema
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.ordering import Ordering, Ranking, with_places
+from windrow.plan.nodes.over_calls import OverCall
 from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns, tells_fates
 from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.seen_partial import rows_of
@@ -67,8 +68,9 @@ class QueryPlan:
     over joined rows can be evaluated by Spark only. With `look_up`, answers are joined with tables instead. A
     stream may be `made_of` the answers of another query; both run in so many `stages`.
     `choose` is what was asked for by name, of this query alone. With `items` the answer of a window is its rows: they
-    are collected, and emitted one by one as `item_0`, ... With `rankings` the rows of a window are numbered once all
-    shards have told theirs, as `place_0`, ..., and those that `qualify` are kept.
+    are collected, and emitted one by one as `item_0`, ... With `rankings` the rows of a window have their numbers, and
+    what else OVER draws from the rows beside them, once all shards have told theirs, as `place_0`, ..., and those that
+    `qualify` are kept.
     """
 
     name: str
@@ -92,7 +94,7 @@ class QueryPlan:
     stages: int = 1
     choose: Wanted = NOTHING
     items: tuple[Key, ...] = ()
-    rankings: tuple[Ranking, ...] = ()
+    rankings: tuple[Ranking | OverCall, ...] = ()
     qualify: str | None = None
     run_stages: int = 1
     """How many stages there are where it runs: see `compile/join_runs.py`."""
@@ -204,7 +206,7 @@ class QueryPlan:
     @property
     def numbered(self) -> pa.Schema:
         """The columns that the select list may read: those that slide emits, and the numbers of rankings."""
-        return with_places(self.emitted, len(self.rankings))
+        return with_places(self.emitted, (ranking.type for ranking in self.rankings))
 
     @property
     def changed(self) -> pa.Schema:

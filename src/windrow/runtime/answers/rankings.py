@@ -7,14 +7,21 @@ import pyarrow as pa
 
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.plan.nodes.ordering import Ranking, place_column, whole_row
+from windrow.plan.nodes.over_calls import OverCall
 from windrow.plan.nodes.query_plan import QueryPlan
+from windrow.runtime.answers.over_calls import drawn
+from windrow.runtime.answers.sorted_rows import Sorted
 from windrow.runtime.answers.top import Term, ranks
 
 
 def numbered(rows: pa.Table, query: QueryPlan, zone: str) -> pa.Table:
-    """The rows with the numbers of each ranking: `place_0`, ..."""
+    """The rows with the numbers of each ranking, and what else OVER draws for them: `place_0`, ..."""
     for number, ranking in enumerate(query.rankings):
-        rows = rows.append_column(place_column(number), pa.array(_places(rows, ranking, query, zone), pa.int32()))
+        if isinstance(ranking, OverCall):
+            found = drawn(rows, ranking, query, zone)
+        else:
+            found = pa.array(_places(rows, ranking, query, zone), pa.int32())
+        rows = rows.append_column(place_column(number), found)
     return rows
 
 
@@ -23,9 +30,9 @@ def first_rows(rows: pa.Table, query: QueryPlan, zone: str) -> pa.Table:
 
     With several rankings all rows stay, since those that one leaves out are counted by the others.
     """
-    if len(query.rankings) > 1 or query.rankings[0].limit is None:
+    ranking = query.rankings[0]
+    if len(query.rankings) > 1 or isinstance(ranking, OverCall) or ranking.limit is None:
         return rows
-    (ranking,) = query.rankings
     return rows.filter(pa.array(_places(rows, ranking, query, zone) <= ranking.limit))
 
 
@@ -52,26 +59,13 @@ def _counted(
     """
     if not count:
         return np.zeros(0, np.int64)
-    sorting = np.lexsort([*others[::-1], *order[::-1], *apart[::-1]])
-    opens = _differs([key[sorting] for key in apart], count)
-    place = np.arange(count)
-    begins = np.maximum.accumulate(np.where(opens, place, 0))
-    if function != "row_number":
-        differs = opens | _differs([key[sorting] for key in order], count)
-        place = np.maximum.accumulate(np.where(differs, place, 0)) if function == "rank" else np.cumsum(differs)
-        begins = begins if function == "rank" else place[begins]
+    rows = Sorted.of(apart, order, others, count)
+    place = {"row_number": np.arange(count), "rank": rows.first_alike}.get(function)
+    if place is None:
+        place = np.cumsum(rows.first_alike == np.arange(count)) - 1
     found = np.empty(count, np.int64)
-    found[sorting] = place - begins + 1
+    found[rows.sorting] = place - place[rows.begins] + 1
     return found
-
-
-def _differs(keys: list[np.ndarray], count: int) -> np.ndarray:
-    """Where a row is not like the one before it."""
-    differs = np.zeros(count, bool)
-    differs[0] = True
-    for key in keys:
-        differs[1:] |= key[1:] != key[:-1]
-    return differs
 
 
 _UPWARD = Term("", descending=False, nulls_first=False)

@@ -51,7 +51,8 @@ outlets            What tasks do with the rows of a batch by themselves: finish 
                    them on
 packed             Packed rows, as slide emits them: the name of a query, and the bytes of some of its rows
 partition_folders  Folders that are named by values, as in day=2026-11-16, by the rules of Spark and Hive
-ranked_results     ROW_NUMBER, RANK and DENSE_RANK of the rows of each window, where Spark finishes them
+ranked_results     OVER the rows of each window, where Spark finishes them: numbers by its own functions, what else is
+                   drawn as ours
 rejected           Events that no window took, as rows
 results            Packed results into typed rows, and what is left to do with them
 rolling            Files that gather the batches of a while: their rows wait in the checkpoint, and are shown together
