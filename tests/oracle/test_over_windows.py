@@ -134,6 +134,24 @@ def test_distinct_rows_beside_over_are_those_that_qualify(kind: Kind, drawn, bat
     assert plain(replayed(text, events, batch)) == plain(judged(judge(kind, events), theirs))
 
 
+@pytest.mark.parametrize("call", [*FRAMED, "ANY_VALUE(g)"])
+def test_each_function_has_each_frame(call):
+    drawn = [(place % 7, "ab"[place % 2], "uvw"[place % 3], place * 5 % 11) for place in range(17)]
+    events = numbered(SLIDING, drawn)
+    frames = [*(f"ROWS {each}" for each in (*ROWS, "BETWEEN 5 FOLLOWING AND UNBOUNDED FOLLOWING", "99 PRECEDING")), ""]
+    frames += [
+        "RANGE 2 PRECEDING",
+        "RANGE BETWEEN 3 FOLLOWING AND 4 FOLLOWING",
+        "RANGE BETWEEN CURRENT ROW AND CURRENT ROW",
+    ]
+    named = [f"{call} OVER (PARTITION BY k ORDER BY id {frame}) AS o{i}" for i, frame in enumerate(frames)]
+    found = windrow.replay(f"SELECT id, {', '.join(named)} FROM e [RANGE 30 DAYS SLIDE 30 DAYS]", e=events, flush=True)
+    db = judge(SLIDING, events)
+    wanted = db.sql(f"SELECT id, {', '.join(named).replace('ANY_VALUE(g)', 'FIRST(g IGNORE NULLS)')} FROM e").fetchall()
+    columns = ["id", *(f"o{i}" for i in range(len(frames)))]
+    assert plain(list(zip(*(found[name].to_pylist() for name in columns)))) == plain(wanted)
+
+
 def test_a_range_of_time_reaches_back_and_ahead_within_the_window():
     events = numbered(
         SLIDING, [(1, "a", "u", 1), (2, "a", "u", 2), (2, "b", "v", 3), (3, "a", "u", 5), (9, "a", "u", 7)]

@@ -71,7 +71,8 @@ def call_of(over: exp.Window, scope: Scope) -> Called | None:
     function = _name_of(node)
     if function is None:
         return None
-    ignore = any(isinstance(part, exp.IgnoreNulls) for part in over.this.walk()) or isinstance(node, exp.AnyValue)
+    told = {type(part) for part in over.this.walk()}
+    ignore = exp.IgnoreNulls in told or (isinstance(node, exp.AnyValue) and exp.RespectNulls not in told)
     if ignore and function not in (*SHIFTS, *EDGES):
         raise error_at(over, f"{function.upper()} passes over NULLs anyway", scope.text, "leave IGNORE NULLS out")
     condition = over.this.find(exp.Filter)

@@ -70,7 +70,7 @@ class Sorted:
         return low, high
 
     def folded(
-        self, function: np.ufunc, values: np.ndarray, frame: Frame, low: np.ndarray, high: np.ndarray, nothing: object
+        self, function: np.ufunc, values: np.ndarray, frame: Frame, low: np.ndarray, high: np.ndarray, nothing: int
     ) -> np.ndarray:
         """`function` over the values of each frame; those that begin with their partition are folded as they grow."""
         if frame.start is None:
@@ -81,8 +81,10 @@ class Sorted:
             found = grown[np.maximum(high - 1, 0)]
         else:
             edges = np.stack([low, np.maximum(high, low + 1)], axis=1).ravel()
-            found = function.reduceat(np.append(values, nothing).astype(values.dtype), edges)[::2]
-        return np.where(high > low, found, nothing).astype(values.dtype)
+            beyond = np.array([nothing, nothing], values.dtype)  # where empty frames behind the last row begin and end
+            found = function.reduceat(np.concatenate([values, beyond]), edges)[::2]
+        result: np.ndarray = np.where(high > low, found, np.array(nothing, values.dtype))
+        return result
 
 
 def _stretches(opens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
