@@ -26,8 +26,10 @@ def _numbers(values: pa.Array) -> np.ndarray:
         found = np.empty(len(values), object)
         found[:] = [0 if value is None else int(value.scaleb(scale)) for value in values.to_pylist()]
         return found
+    numbers: np.ndarray
     if pa.types.is_floating(values.type):
-        return values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        return numbers
     numbers = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     largest = max(abs(int(numbers.min())), abs(int(numbers.max())))
     return numbers.astype(object) if largest * len(numbers) >= 2**63 else numbers

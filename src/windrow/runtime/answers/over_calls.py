@@ -74,15 +74,18 @@ def _drawn(
 
 
 def _shares(call: OverCall, lines: Sorted) -> np.ndarray:
+    """Where a row stands in its partition, as a part of it."""
     place, size = np.arange(lines.count) - lines.begins, lines.ends - lines.begins
+    found: np.ndarray
     if call.function == "ntile":
         small, more = size // call.number, size % call.number
         wide = more * (small + 1)
-        with np.errstate(divide="ignore"):
-            return np.where(place < wide, place // (small + 1), more + (place - wide) // np.maximum(small, 1)) + 1
-    if call.function == "percent_rank":
-        return np.where(size > 1, (lines.first_alike - lines.begins) / np.maximum(size - 1, 1), 0.0)
-    return (lines.last_alike - lines.begins) / size
+        found = np.where(place < wide, place // (small + 1), more + (place - wide) // np.maximum(small, 1)) + 1
+    elif call.function == "percent_rank":
+        found = np.where(size > 1, (lines.first_alike - lines.begins) / np.maximum(size - 1, 1), 0.0)
+    else:
+        found = (lines.last_alike - lines.begins) / size
+    return found
 
 
 def _shifted(call: OverCall, lines: Sorted, values: list[pa.Array]) -> pa.Array:
