@@ -58,7 +58,7 @@ ASKED = {
     "levels beside each other": "SELECT SUM(x) FILTER (WHERE level = 0) / SUM(x) AS share FROM e {}",
     "EMIT CHANGES": "SELECT g, COUNT(*) AS n FROM e {} GROUP BY g EMIT CHANGES",
     "EMIT WHEN": "SELECT g, COUNT(*) AS n FROM e {} GROUP BY g EMIT WHEN n > 1",
-    "EMIT LAST EVERY": "SELECT g, x FROM e {} EMIT LAST EVERY 4 SECONDS",
+    "EMIT LAST EVERY": "SELECT g, x FROM e {} EMIT LAST EVERY 5 SECONDS",
     "EMIT FINAL": "SELECT g, x FROM e {} EMIT FINAL",
     "EMIT FINAL of groups": "SELECT g, COUNT(*) AS n FROM e {} GROUP BY g EMIT FINAL",
     "LAG, LEAD": "SELECT g, LAG(x) OVER (PARTITION BY g ORDER BY ts) AS last FROM e {}",

@@ -75,6 +75,23 @@ def test_the_last_of_every_period_is_the_answer_at_its_end(events, batch, reopen
 
 
 @settings(max_examples=examples(40), deadline=None)
+@given(EVENTS, st.integers(1, 9), st.booleans(), st.tuples(st.integers(1, 4), st.integers(1, 4)), st.booleans())
+def test_the_last_of_every_period_of_windows_that_slide_is_the_answer_of_the_one_that_ends_there(
+    events, batch, reopens, slides, distinct
+):
+    slide, every = slides[0], slides[0] * slides[1]
+    window = f"[RANGE {RANGE} MICROSECONDS SLIDE {slide} MICROSECONDS OFFSET {3 * slide} MICROSECONDS]"
+    asked = f"SELECT DISTINCT k FROM e {window}" if distinct else f"SELECT k, SUM(x) AS s FROM e {window} GROUP BY k"
+    changes = told(f"{asked} EMIT LAST EVERY {every} MICROSECONDS", events, batch, reopens)
+    assert all(time % every == 0 for _, time, _ in changes)
+    theirs = "SELECT DISTINCT k FROM e" if distinct else "SELECT k, sum(x)::BIGINT FROM e GROUP BY k"
+    for instant, rows in answers(events, theirs).items():
+        end = instant + 1
+        if end % every == 0 and end <= max(time for time, *_ in events):
+            assert at(changes, end) == sorted(rows, key=repr)
+
+
+@settings(max_examples=examples(40), deadline=None)
 @given(EVENTS, st.integers(1, 9), st.booleans(), st.integers(1, 4), st.sampled_from(["k", "nothing"]))
 def test_a_group_is_told_when_its_condition_begins_and_again_only_after_it_did_not(events, batch, reopens, most, by):
     shown, group = ("k, ", " GROUP BY k") if by == "k" else ("", "")
@@ -106,7 +123,7 @@ def test_an_aggregate_of_nothing_has_a_row_where_that_is_asked_for(events, batch
         ("SELECT k FROM e [RANGE 5 SECONDS] EMIT CHANGES WITH EMPTY", "an aggregate of all rows"),
         ("SELECT k FROM e [RANGE 5 SECONDS] EMIT WHEN x > 2", "asked of groups"),
         ("SELECT COUNT(*) AS n FROM e [RANGE 5 SECONDS] EMIT WHEN COUNT(*)", "needs a condition"),
-        ("SELECT COUNT(*) AS n FROM e [RANGE 5 SECONDS SLIDE 1 SECOND] EMIT LAST EVERY 9 SECONDS", "without a slide"),
+        ("SELECT COUNT(*) AS n FROM e [RANGE 5 SECONDS SLIDE 2 SECONDS] EMIT LAST EVERY 9 SECONDS", "do not end at"),
         ("SELECT COUNT(*) AS n FROM e [RANGE 5 SECONDS] EMIT LAST EVERY 0 SECONDS", "must be positive"),
         ("SELECT COUNT(*) AS n FROM e [RANGE 5 SECONDS] EMIT LAST", "expected EVERY after EMIT LAST"),
         ("SELECT COUNT(*) AS n FROM e [RANGE 5 SECONDS] EMIT WHEN", "expected a condition"),

@@ -11,6 +11,7 @@ from windrow.plan.bind.changes import bind_changes
 from windrow.plan.bind.contradictions import refuse_contradictions
 from windrow.plan.bind.corrected import refuse_over_changes
 from windrow.plan.bind.over_changes import is_over_changes
+from windrow.plan.bind.paced import at_the_pace
 from windrow.plan.bind.query import bind_folded
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.shed import refuse_shed_changes, shed_answers
@@ -22,6 +23,7 @@ from windrow.plan.nodes.stage import AnyQuery
 def bind(parsed: Query, catalog: Catalog) -> AnyQuery:
     """What a query asks, of what a catalog knows."""
     refuse_contradictions(parsed.tree, parsed.text, catalog)
+    parsed = at_the_pace(parsed)
     if not is_over_changes(parsed.tree, Scope(catalog, parsed.text)):
         return shed_answers(parsed, bind_folded(parsed, catalog), catalog)
     refuse_over_changes(parsed, catalog)

@@ -57,8 +57,8 @@ def every_of(query: Query, slide_us: int | None) -> int | None:
     if emit is None or emit.args.get("every") is None:
         return None
     if slide_us is not None:
-        message = "EMIT LAST EVERY is for windows without a slide: those with one are answered at each slide"
-        raise error_at(emit, message, query.text, "take that period as SLIDE, with EMIT CHANGES")
+        message = "windows with a slide do not end at each multiple of this period of EMIT LAST EVERY"
+        raise error_at(emit, message, query.text, "a multiple of the slide; or that period as SLIDE, with EMIT CHANGES")
     period: int = emit.args["every"].us
     return period
 
