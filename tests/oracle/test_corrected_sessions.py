@@ -252,6 +252,21 @@ def test_a_query_that_came_later_is_not_told_corrections_of_sessions_that_it_was
     assert step(12) == {"q0": [("-", 0, 15, 2), ("-", 20, 30, 1), ("+", 0, 30, 4)], "q1": joined}
 
 
+def test_sessions_that_stayed_to_be_corrected_go_when_a_checkpoint_is_started_without():
+    """The event at 5 reaches the session until 10, which has been told: without CORRECT FOR it is one of its own."""
+    text = "SELECT k, COUNT(*) AS n FROM ticks [PARTITION BY k SESSION 10 MICROSECONDS]"
+    core = Core(plan_of([text], SCHEMA, correct_us=1_000))
+    row = {"k": ["x"], "g": ["u"], "i": [1], "f": [0.5]}
+    for time in (0, 12):
+        core.step(pa.table({"ts": pa.array([time]).cast(TIME), **row}, schema=SCHEMA))
+    core.plan = plan_of([text], SCHEMA)
+    core.shards = [Shard(StagePlan.of(core.plan), core.blocks[0], core.snapshots[0])]
+    for time in (5, 60):
+        (outcome,) = core.step(pa.table({"ts": pa.array([time]).cast(TIME), **row}, schema=SCHEMA))
+    rows = [row for _, batch in outcome.results for row in plain_rows(pa.Table.from_batches([batch]))]
+    assert [(row["window_start"], row["window_end"], row["agg_0"]) for row in rows] == [(5, 22, 2)]
+
+
 def test_sessions_that_an_idle_clock_has_closed_are_answered_again():
     beats = {"arrivals": [1_000_000, 31_000_000], "heartbeats": [20_000_000], "idle_clock": True}
     told = told_of([(1, "a"), (7, "a")], correct_for="1 minute", **beats)

@@ -244,7 +244,8 @@ def test_no_file_is_missed_that_was_read(spark: SparkSession, tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_what_no_session_took_is_rejected_and_what_one_still_took_is_not(spark: SparkSession, tmp_path: Path):
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside windows"])
+def test_what_no_session_took_is_rejected_and_what_one_still_took_is_not(spark: SparkSession, tmp_path: Path, beside):
     """Sessions of 10 seconds: at 24 the row at 6 reaches the open session from 15 on, and the row of b at 2 none."""
     batches = [[(0, "a")], [(15, "a"), (24, "b")], [(6, "a"), (2, "b")], [(40, "c")]]
     put(
@@ -258,6 +259,9 @@ def test_what_no_session_took_is_rejected_and_what_one_still_took_is_not(spark: 
     session.stream("ticks", stream_of(spark, tmp_path / "in", "ts TIMESTAMP, k STRING"), time="ts")
     session.query("sessions", "SELECT k, COUNT(*) AS n FROM ticks [PARTITION BY k SESSION 10 SECONDS]")
     sinks = {"sessions": windrow.sink("parquet", path=tmp_path / "out")}
+    if beside:
+        session.query("counts", "SELECT COUNT(*) AS n FROM ticks [RANGE 5 SECONDS SLIDE 5 SECONDS]")
+        sinks["counts"] = windrow.sink("parquet", path=tmp_path / "counts")
     checkpoint, rejected = str(tmp_path / "checkpoint"), windrow.sink("memory")
     job = session.start(checkpoint, sinks, trigger="available now", rejected=rejected)
     finish(job)
@@ -269,4 +273,5 @@ def test_what_no_session_took_is_rejected_and_what_one_still_took_is_not(spark: 
     }
     (kept,) = rows_of(spark.table("rejected_ticks"))
     assert (kept["cause"], kept["time"] - START, json.loads(kept["row"])["k"]) == ("late", 2 * SECOND, "b")
-    assert job.progress()["ticks"]["rejected"]["late"] == 1
+    figures = job.progress()["ticks"]
+    assert (figures["rejected"]["late"], figures["late_in_part"]) == (1, 1 if beside else 0)

@@ -62,6 +62,8 @@ over                   OVER partitions of rows, after groups and before the sele
 over_calls             OVER of other functions than rankings, of the rows of a window: the call, its frame, and what
                        type it makes
 over_changes           Which engine answers a query: windows folded from panes, or operators over changes
+paced                  EMIT LAST EVERY over windows with a slide: the answers that are told are those of every so many
+                       slides
 plain_select           Sub-queries that only compute columns and filter rows: the stream below them is read in their
                        place
 possible_values        What conditions leave of a column: NULL or not, the numbers and texts that it may be, and between

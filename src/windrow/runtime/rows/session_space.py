@@ -68,7 +68,7 @@ class SessionSpaceState(KeyedSpace):
         self._kernels = {partial.name: kernel_of(partial, user) for partial in space.partials}
         self._open = OpenSessions(self._kernels, f"{space.name}.open", blocks, kept.get("open"))
         self._correct_us = correct_us
-        self._gone: int | None = kept.get("gone")
+        self._gone: int | None = kept.get("gone") if correct_us else None
         self._changed: list[tuple[Pieces, Pieces]] = []
         self.late, self.corrected, self.decided = 0, 0, list[Decided]()
 
@@ -80,8 +80,9 @@ class SessionSpaceState(KeyedSpace):
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
         """Put pieces together with the open sessions of their keys, or let them wait for an early answer."""
         self.late, self.corrected, self.decided = 0, 0, []
-        if self._gone is None:  # it has told nothing yet that it could take back
+        if self._gone is None:  # nothing that was told can be taken back, and what stayed for that goes
             self._gone = BEFORE_ALL if clock is None else clock
+            self._drop(self._open.ended(BEFORE_ALL if clock is None else clock - self._gap))
         if self._window.every_us is None:
             self._join(payloads, clock)
             return
@@ -200,27 +201,18 @@ class SessionSpaceState(KeyedSpace):
         """Let go of the sessions that have been told for good, and of the groups and keys that were only there."""
         settled = clock - self._correct_us
         self._gone = settled if self._gone is None else max(self._gone, settled)
-        places = self._open.ended(settled - self._gap)
-        gone = self._open.at(places)
-        self._open.drop(places)
-        self._forget(gone)
+        self._drop(self._open.ended(settled - self._gap))
 
     def rewind(self, newest: int, clock: int) -> Rewound:
         """Let go of the sessions that began after `newest`; one that had begun stays whole."""
-        places = self._open.begun(newest)
-        gone = self._open.at(places)
-        self._open.drop(places)
-        self._forget(gone)
-        return Rewound(len(gone) + self._waiting.rewind(newest))
+        gone = self._drop(self._open.begun(newest))
+        return Rewound(gone + self._waiting.rewind(newest))
 
     def keep(self, share: Share) -> np.ndarray:
         """Let go of the sessions of keys that are not of `share`."""
         self._waiting.keep(share, self.space.spread_by)
         slots = self.groups.others(share, self.space.spread_by)
-        places = self._open.of_groups(slots)
-        gone = self._open.at(places)
-        self._open.drop(places)
-        self._forget(gone)
+        self._drop(self._open.of_groups(slots))
         return slots
 
     @property
@@ -261,6 +253,13 @@ class SessionSpaceState(KeyedSpace):
             lengths = pc.fill_null(came.value_lengths(), 0).to_numpy()
             flags = (np.repeat(flag[behind], lengths) for flag in (missed, again))
             self.decided.append(Decided(pa.RecordBatch.from_struct_array(came.flatten()), *flags))
+
+    def _drop(self, places: np.ndarray) -> int:
+        """Let go of what stands at `places`; how much that is."""
+        gone = self._open.at(places)
+        self._open.drop(places)
+        self._forget(gone)
+        return len(gone)
 
     def _refer(self, pieces: Pieces) -> None:
         for slots, held in self._slots(pieces):
