@@ -141,7 +141,9 @@ class Slicer:
         """Which events that can be used no sessions decide for, but the time of each."""
         if self._deciding is None or not usable.timed.any():
             return usable.timed
-        return usable.timed & ~counted_rows(self._deciding, Chunk(batch, self._names, usable.times, usable.timed))
+        told = counted_rows(self._deciding, Chunk(batch, self._names, usable.times, usable.timed))
+        undecided: np.ndarray = usable.timed & ~told
+        return undecided
 
     def _shed(self, batch: pa.RecordBatch, usable: Usable) -> pa.RecordBatch:
         """The events without those that are left out. The clock goes on as if all were taken."""
