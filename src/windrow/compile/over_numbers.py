@@ -7,9 +7,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from windrow.compile.chosen_events import chosen_events
-from windrow.compile.over_frames import name_of, parts_of
+from windrow.compile.over_frames import parts_of
 from windrow.language import Query, parse_expression
 from windrow.plan.bind.names import placed_as
+from windrow.plan.bind.over_calls import name_of
 from windrow.plan.catalog import Catalog
 
 _COUNTED = {
