@@ -22,6 +22,10 @@ AROUND = "a.ts > b.ts - INTERVAL 4 MICROSECONDS AND b.ts + INTERVAL 2 MICROSECON
 QUERIES = (
     f"SELECT a.k, a.n, b.x FROM a {{}} JOIN b {{}} ON a.k = b.k AND {BEFORE}",
     f"SELECT a.k, a.n, b.n AS m FROM a {{}} JOIN b {{}} ON {AROUND} AND a.n < b.n",
+    "SELECT a.k, b.n FROM a {} JOIN b {} ON a.k = b.k AND NOT (a.ts < b.ts - INTERVAL 5 MICROSECONDS) AND NOT b.ts < a.ts",
+    "SELECT a.k, b.n FROM a {} JOIN b {} ON a.k = b.k AND b.ts - a.ts <= INTERVAL '5' MICROSECOND AND b.ts >= a.ts",
+    "SELECT a.k, b.n FROM a {} LEFT JOIN b {} ON a.k = b.k AND INTERVAL '5' MICROSECOND > b.ts - a.ts AND b.ts - a.ts > -INTERVAL '2' MICROSECOND",
+    "SELECT a.k, b.n FROM a {} JOIN b {} ON a.k = b.k AND a.ts = b.ts + INTERVAL 3 MICROSECONDS",
     f"SELECT a.k, a.n, b.n AS m FROM a {{}} LEFT JOIN b {{}} ON a.k = b.k AND {AROUND}",
     f"SELECT a.n, b.n AS m FROM a {{}} FULL JOIN b {{}} ON a.k = b.k AND {BEFORE} AND a.n <> b.n",
     f"SELECT a.k, a.n FROM a {{}} SEMI JOIN b {{}} ON a.k = b.k AND {AROUND}",

@@ -155,7 +155,7 @@ def _line(node: Node) -> str:
             kept = ", ".join(f"{m.name} = {m.aggregate.answer} of {m.aggregate.partial}" for m in measures)
             return f"group by ({', '.join(keys)}): {kept}"
         case Join(on=on, kind=kind, residual=residual) | TableJoin(on=on, kind=kind, residual=residual):
-            table = f" with table {node.table.partition(':')[2]}" if isinstance(node, TableJoin) else ""
+            table = f" with {_static(node)}" if isinstance(node, TableJoin) else ""
             further = "" if residual is None else f" and {residual}"
             safe = ["<=>" if i in node.null_safe else "=" for i in range(len(on))]
             equal = ", ".join(f"{left} {sign} {right}" for sign, (left, right) in zip(safe, on)) or "nothing"
@@ -172,6 +172,12 @@ def _line(node: Node) -> str:
         case SetNode(all=every):
             return f"{type(node).__name__.lower()}{' all' if every else ''}"
     return type(node).__name__.lower()
+
+
+def _static(node: TableJoin) -> str:
+    if node.made is None:
+        return f"table {node.table.partition(':')[2]}"
+    return f"the answer of a query over {', '.join(node.made.tables)}"
 
 
 def _near(between: Between) -> str:

@@ -10,6 +10,7 @@ from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Apply, ClusterGroup, Group, Node, Scan
 from windrow.plan.nodes.emission import FINAL
 from windrow.plan.nodes.input_triggered import goes_by_input
+from windrow.plan.nodes.joins import TableJoin
 from windrow.plan.nodes.regrouped import Leaf, LeafKey, Regrouped, StageEnd, leaves_in
 from windrow.plan.nodes.stage import AnyQuery
 
@@ -63,4 +64,6 @@ def users_in(plan: Node) -> set[str]:
     own = {name for m in plan.measures for name in m.aggregate.partial.users} if isinstance(plan, Group) else set()
     if isinstance(plan, ClusterGroup) and plan.clusters is not None:
         own |= set(plan.clusters.users)
+    if isinstance(plan, TableJoin) and plan.made is not None:
+        own |= users_in(plan.made.plan)
     return own.union(*(users_in(child) for child in plan.children))

@@ -126,7 +126,8 @@ def _step(node: Node) -> tuple[str, str]:
         case Single():
             return "single", f"{quoted(node.value)} by {quoted(node.count)}"
         case TableJoin():
-            return "table join", f"{quoted(node.table)} ({_columns(node.read)}) {_joined(node)}"
+            told = f"{quoted(node.table)} ({_columns(node.read)}) {_joined(node)}"
+            return "table join", told if node.made is None else f"{told} of {node_text(node.made.plan)}"
     raise TypeError(f"no name is declared for the state of {type(node).__name__}")
 
 

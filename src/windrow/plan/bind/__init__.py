@@ -31,7 +31,8 @@ groupings              GROUP BY as it is written: GROUPING SETS, CUBE and ROLLUP
                        select list
 interval_conditions    Conditions on how far apart the instants of two rows may be: `a.ts BETWEEN b.ts - INTERVAL 5
                        MINUTES AND b.ts`
-is_table               Whether FROM or JOIN names a table, rather than a stream or a sub-query
+is_table               Whether FROM or JOIN names a table, or a sub-query over tables alone, rather than a stream or a
+                       query of one
 join_keys              What the two sides of a join are compared by: columns, computed where they are none yet, of the
                        same types
 join_tables            A stream joined with tables stays a stream: its rows have more columns, and there may be more or
@@ -91,6 +92,8 @@ stream_first           A join that begins with a table, written so that it begin
 stream_functions       Functions that remember: from a call in FROM to a step of a plan over changes
 sub_queries            Sub-queries outside FROM, written as joins: IN and EXISTS as SEMI and ANTI joins, a value as a
                        LEFT JOIN
+table_queries          Queries over tables alone, in FROM or outside of it: what they answer is a table, made when the
+                       tables are read
 time_of_source         Which columns of what FROM names hold the time of its events: a window in others' words must be
                        over one of them
 told_columns           WHERE over `window_end`, `level` and the like, of windows that are folded: a condition on whole

@@ -15,6 +15,7 @@ from windrow.plan.bind.typing import checked_condition
 from windrow.plan.catalog import Stream
 from windrow.plan.nodes.changes import Column, Computed, Node, Project, Scan
 from windrow.plan.nodes.distributed import SHARD
+from windrow.plan.nodes.joins import TableQuery
 
 
 @dataclass(slots=True)
@@ -57,13 +58,15 @@ class Derived:
 
 @dataclass(slots=True)
 class Static:
-    """A table, which does not change."""
+    """A table, which does not change, or the answer of a query over tables; `one_row`: it should have one at most."""
 
     name: str
     schema: pa.Schema
     columns: Mapping[str, str]
     windows: None = None
     reads: dict[str, Column] = field(default_factory=dict)
+    made: TableQuery | None = None
+    one_row: bool = False
 
 
 Source = Base | Derived | Static

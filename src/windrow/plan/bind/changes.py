@@ -33,7 +33,7 @@ from windrow.plan.bind.final import final_plan
 from windrow.plan.bind.first_ones import first_ones
 from windrow.plan.bind.first_rows import first_answers
 from windrow.plan.bind.from_clause import Named, bind_stream, named_by_with, read_from
-from windrow.plan.bind.is_table import is_table
+from windrow.plan.bind.is_table import is_table, reads_tables
 from windrow.plan.bind.join_keys import keys_of_streams, keys_of_table, kind_with_table
 from windrow.plan.bind.joined_queries import ONE_ROW
 from windrow.plan.bind.joins import JoinStep, all_of, bind_joins, conjuncts_of, refuse_impossible
@@ -42,10 +42,17 @@ from windrow.plan.bind.names import check_qualifiers
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.plain_select import is_plain, names_edges
 from windrow.plan.bind.project_rows import filtered, projected
-from windrow.plan.bind.refuse import not_yet, refuse_clauses_over_changes, window_over_changes, window_over_sub_query
+from windrow.plan.bind.refuse import (
+    not_yet,
+    refuse_clauses_over_changes,
+    refuse_sub_queries,
+    window_over_changes,
+    window_over_sub_query,
+)
 from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.stream_functions import bind_function
 from windrow.plan.bind.sub_queries import SubQueries
+from windrow.plan.bind.table_queries import FOR_EVER, over_tables, table_of
 from windrow.plan.bind.using_columns import coalesced_columns, with_coalesced
 from windrow.plan.bind.waits import Waits, life_of, refuse_endless
 from windrow.plan.bind.widen import cast_columns, check_edges_of_sides, types_of_sides
@@ -183,7 +190,7 @@ class _Binder:
     def _without_sub_queries(
         self, tree: exp.Select, bound: list[tuple[str, Source]], named: Named, window: object
     ) -> exp.Select:
-        """The query with sub-queries outside FROM as joins, whose sources are added to those that are `bound`."""
+        """The query with sub-queries outside FROM as joins, whose sources come among those that are `bound`."""
 
         def sources_of(inner: exp.Select) -> dict[str, Source]:
             others = named_by_with(inner, named)
@@ -198,6 +205,7 @@ class _Binder:
             return any(isinstance(source, Base) and source.unwindowed for source in sources_of(inner).values())
 
         around = {alias: list(source.columns) for alias, source in bound}
+        written = [tree.args["from_"].this, *(join.this for join in tree.args.get("joins") or [])]
         taken = SubQueries(
             around,
             columns_of,
@@ -208,20 +216,29 @@ class _Binder:
         )
         tree = taken.taken_out(tree)
         self.sub_queries += len(taken.joins)
-        bound += [(join.this.alias, self._source(join.this, named, window)) for join in taken.joins]
+        known = dict(zip(written, (source for _, source in bound)))
+        tables = [tree.args["from_"].this, *(join.this for join in tree.args.get("joins") or [])]
+        bound[:] = [(table.alias_or_name, known.get(table) or self._source(table, named, window)) for table in tables]
         refuse_clauses_over_changes(tree, self.scope.text)
+        refuse_sub_queries(tree, self.scope.text)
         return tree
 
     def _join(self, left: Node, sources: Sources, number: int, step: JoinStep, tree: exp.Select) -> Node:
         residual = None if not step.residual else expression_sql(all_of(step.residual))
         source = sources.named[number][1]
         if isinstance(source, Static):
+            if source.one_row:
+                for name in ("n", "v"):
+                    sources.lowered(exp.column(name, table=sources.named[number][0]))
             read = tuple(dict(sorted(source.reads.items())).values())
             table = f"t{number}:{source.name}"
             left, on = keys_of_table(left, step, self.scope, read)
             check_conditions(step.residual, (*left.columns, *read), self.scope)
             kind = kind_with_table(step, self.scope)
-            return TableJoin(left, table, read, on, kind, residual, tuple(step.null_safe))
+            joined = TableJoin(left, table, read, on, kind, residual, tuple(step.null_safe), source.made)
+            if not source.one_row:
+                return joined
+            return Single(joined, *(source.reads[source.columns[name]].name for name in ("n", "v")))
         right = self._node(sources, number, tree)
         if SHARD in left.names and SHARD in right.names:  # pairs meet by their keys, wherever both were sent
             right = without_shard(right)
@@ -246,7 +263,7 @@ class _Binder:
     def _node(self, sources: Sources, number: int, tree: exp.Select) -> Node:
         source = sources.named[number][1]
         if isinstance(source, Static):
-            way_out = "put a stream first, and join the table to it"
+            way_out = "put a stream first, and join the table to it; or read the table as a stream, [RANGE UNBOUNDED]"
             raise not_yet(tree.args["from_"].this, "a query that begins with a table", self.scope.text, way_out)
         plan = source.node(self.scope) if isinstance(source, Base) else source.plan
         return plan if source.windows is None else source.windows.stamped(plan, sources.edges.get(number, ()))
@@ -254,6 +271,8 @@ class _Binder:
     def _source(self, table: exp.Expr, named: Named, window: object) -> Source:
         source = self._renamed(self._unnamed_source(table, named, window), table)
         if table.meta.get(ONE_ROW):
+            if isinstance(source, Static):
+                return replace(source, one_row=True)
             assert isinstance(source, Derived)
             return replace(source, plan=Single(source.plan, "n", "v"))
         return source
@@ -270,6 +289,9 @@ class _Binder:
         holder = table if isinstance(table, exp.Subquery) else named.get(table.name.lower())
         if holder is not None:
             body, others = holder.this, {name: query for name, query in named.items() if query is not holder}
+            if own is None and reads_tables(body, others, self.scope):
+                made = table_of(self._over_tables().relation(body, others, FOR_EVER), body, self.scope)
+                return made if holder is table else self._renamed(made, holder)
             source: Source | None = self._rows(body, others, own, window) if is_plain(body, self.scope) else None
             if source is None and own is not None:
                 raise window_over_sub_query(table, self.scope.text)
@@ -284,6 +306,10 @@ class _Binder:
             return Static(table.name, schema, {name: name for name in schema.names})
         bound = bind_stream(table, list(named), self.scope)
         return self._base(Base(bound.stream, bound.columns, None, None), table, own or window)
+
+    def _over_tables(self) -> _Binder:
+        """Binds queries over tables alone, whose rows are there for ever."""
+        return _Binder(over_tables(self.scope))
 
     def _rows(self, body: exp.Expr, named: Named, own: object, window: object) -> Base | None:
         """A sub-query that only computes columns and filters rows: the stream below it, seen so.

@@ -24,6 +24,10 @@ class Apart:
         return Apart(self.other, self.one, low, high)
 
 
+_NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LTE, exp.GTE: exp.LT, exp.LT: exp.GTE, exp.LTE: exp.GT}
+_TURNED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE}
+
+
 def apart_of(condition: exp.Expr) -> Apart | None:
     """What a condition says of two instants, if that is all that it says.
 
@@ -34,10 +38,15 @@ def apart_of(condition: exp.Expr) -> Apart | None:
     >>> apart_of(parse_expression("a.ts < b.ts + INTERVAL 1 MONTH")) is None
     True
     """
+    if isinstance(condition, exp.Not) and type(negated := condition.this.unnest()) in _NEGATED:
+        return _compared(_NEGATED[type(negated)], negated.this, negated.expression)
     if isinstance(condition, exp.Between) and not condition.args.get("symmetric"):
         low = _compared(exp.GTE, condition.this, condition.args["low"])
         high = _compared(exp.LTE, condition.this, condition.args["high"])
         return narrowed(low, high) if low is not None and high is not None else None
+    if isinstance(condition, exp.EQ):
+        low = _compared(exp.GTE, condition.this, condition.expression)
+        return None if low is None else Apart(low.one, low.other, low.low_us, low.low_us)
     if isinstance(condition, exp.GT | exp.GTE | exp.LT | exp.LTE):
         return _compared(type(condition), condition.this, condition.expression)
     return None
@@ -53,7 +62,14 @@ def narrowed(one: Apart, other: Apart) -> Apart | None:
 
 
 def _compared(sign: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> Apart | None:
-    one, other = _instant(left), _instant(right)
+    if _length(left) is not None:
+        left, right, sign = right, left, _TURNED[sign]
+    apart, length = left.unnest(), _length(right)
+    if length is not None and isinstance(apart, exp.Sub):  # a.ts - b.ts <= INTERVAL 5 MINUTES
+        one, other = _instant(apart.left), _instant(apart.right)
+        other = None if other is None else (other[0], other[1] + length)
+    else:
+        one, other = _instant(left), _instant(right)
     if one is None or other is None:
         return None
     (column, later), (second, much_later) = one, other
@@ -81,6 +97,9 @@ def _instant(node: exp.Expr) -> tuple[exp.Column, int] | None:
 def _length(node: exp.Expr) -> int | None:
     """The length of an interval of fixed length."""
     node = node.unnest()
+    if isinstance(node, exp.Neg):
+        length = _length(node.this)
+        return None if length is None else -length
     if not isinstance(node, exp.Interval) or not isinstance(node.args.get("unit"), exp.Var):
         return None
     amount = node.this

@@ -84,5 +84,6 @@ def kind_with_table(step: JoinStep, scope: Scope) -> Literal["inner", "left", "s
     """The kind of a join with a table. Rows of a table have no time, so none of them can come without a partner."""
     if step.kind == "right" or step.kind == "full":
         message = f"{step.kind.upper()} JOIN with a table would tell rows of the table that no event has a part in"
-        raise error_at(step.place, message, scope.text, "LEFT JOIN, which keeps the rows of the stream")
+        way_out = "LEFT JOIN, which keeps the rows of the stream; or read the table as a stream, [RANGE UNBOUNDED]"
+        raise error_at(step.place, message, scope.text, way_out)
     return step.kind

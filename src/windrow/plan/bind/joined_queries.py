@@ -13,7 +13,6 @@ from windrow.plan.bind.edges import EDGES
 from windrow.plan.bind.joins import all_of, conjuncts_of
 from windrow.plan.bind.names import placed_as
 from windrow.plan.bind.over_changes import aggregates
-from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.source_names import OWN
 
 ONE_ROW = "one_row"
@@ -69,7 +68,6 @@ class JoinedQueries:
         one_row: bool = False,
     ) -> None:
         """Join with a sub-query; with `one_row`, it should have one for each row that it is joined with."""
-        self._refuse_tables(inner, place)
         source = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(alias)))
         source.meta.update({**place.meta, ONE_ROW: one_row})
         self._add(source, word, conditions, place)
@@ -109,13 +107,6 @@ class JoinedQueries:
             return False
         more = any(query.args.get(clause) for clause in CLAUSES if clause != "distinct")
         return not more and self.is_table(query.args["from_"].this) and not aggregates(query, self.scope)
-
-    def _refuse_tables(self, inner: exp.Select, place: exp.Expr) -> None:
-        read = list(inner.find_all(exp.Table))
-        if read and all(map(self.is_table, read)):
-            what = "a sub-query over tables that is a value, an aggregate, or one of several conditions under OR"
-            hint = "IN or EXISTS of SELECT ... FROM table by itself or beside AND, or JOIN the table"
-            raise not_yet(place, f"{what},", self.scope.text, hint)
 
     def _add(self, source: exp.Expr, word: str, conditions: Sequence[exp.Expr], place: exp.Expr) -> None:
         side = {"side": "LEFT"} if word == "LEFT" else {"kind": word}
@@ -177,6 +168,13 @@ class JoinedQueries:
                         column.replace(named)
             found.append(made)
         return found, columns
+
+    def sources_of(self, column: exp.Column) -> list[str]:
+        """The sources around, in lower case, that have a column."""
+        if column.table:
+            return [column.table.lower()]
+        name = column.name.lower()
+        return [alias.lower() for alias, names in self.around.items() if name in {each.lower() for each in names}]
 
     def _is_around(self, column: exp.Column, own: Columns) -> bool:
         """Whether a name in a sub-query is one of the query around: its own sources come first."""

@@ -16,6 +16,7 @@ from windrow.plan.bind.check_from import join_kind
 from windrow.plan.bind.interval_conditions import Apart, apart_of, narrowed
 from windrow.plan.bind.lower_columns import Sources
 from windrow.plan.bind.names import placed_as, unknown_name
+from windrow.plan.bind.using_columns import coalesced_columns
 from windrow.plan.bind.widen import cast_to, wider
 from windrow.plan.nodes.joins import JoinKind
 
@@ -48,7 +49,7 @@ def bind_joins(
     own_rows: dict[int, list[exp.Expr]] = defaultdict(list)
     outer = sources.outer
     using = {
-        number: [_equal(sources, name, number, scope) for name in join.args.get("using") or []]
+        number: [_equal(sources, name, number, written, scope) for name in join.args.get("using") or []]
         for number, join in enumerate(written, start=1)
     }
     kinds = [join_kind(join, scope) for join in written]
@@ -90,7 +91,7 @@ def _add_condition(
     pair = _pair(sources, conjunct, number)
     if isinstance(conjunct, exp.EQ) and sources.are_same(conjunct.left, conjunct.right):
         return  # all windows of a query end together
-    if _is_apart(step, conjunct, number, sources):
+    if _is_apart(step, conjunct, number, sources) and not isinstance(conjunct, exp.EQ):
         return
     if pair is not None:
         step.null_safe += [len(step.on)] if isinstance(conjunct, exp.NullSafeEQ) else []
@@ -106,6 +107,8 @@ def _add_condition(
 def _is_apart(step: JoinStep, conjunct: exp.Expr, number: int, sources: Sources) -> bool:
     """Whether a condition says how far apart two instants may be, as the join can ask it of all that are there."""
     apart = apart_of(conjunct)
+    if isinstance(conjunct, exp.EQ) and all(isinstance(side, exp.Column) for side in (conjunct.left, conjunct.right)):
+        return False  # rows that meet at equal instants are told apart by them (_meet_at_once)
     if apart is None or isinstance(sources.named[number][1], Static):
         return False
     if sources.windows is not None and sources.windows.within:
@@ -181,12 +184,18 @@ def _pair(sources: Sources, conjunct: exp.Expr, number: int) -> tuple[exp.Expr, 
     return columns[0], columns[1]
 
 
-def _equal(sources: Sources, name: exp.Expr, number: int, scope: Scope) -> exp.Expr:
-    """USING (name): equal to the column of that name before, and the same column from then on."""
+def _equal(sources: Sources, name: exp.Expr, number: int, written: list[exp.Join], scope: Scope) -> exp.Expr:
+    """USING (name): equal to the column of that name before, and the same column from then on.
+
+    Behind a RIGHT or FULL JOIN with the same column, that is the value of the side which has a row.
+    """
+    aliases = [alias for alias, _ in sources.named]
+    columns = [list(source.columns) for _, source in sources.named]
+    known = coalesced_columns(written[: number - 1], aliases, columns).get(name.name.lower())
     for alias, source in sources.named[:number]:
         if name.name.lower() in {column.lower() for column in source.columns}:
-            sides = [exp.column(name.name, table=table) for table in (alias, sources.named[number][0])]
-            left, right = (placed_as(side, name) for side in sides)
+            right = placed_as(exp.column(name.name, table=sources.named[number][0]), name)
+            left = placed_as(exp.column(name.name, table=alias) if known is None else known, name)
             sources.merge(name.name, number)
             return exp.EQ(this=left, expression=right)
     before = [column for _, source in sources.named[:number] for column in source.columns]

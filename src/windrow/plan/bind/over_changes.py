@@ -103,6 +103,7 @@ def _asks_others(select: exp.Select) -> bool:
     if any(join.side in ("RIGHT", "FULL") or join.kind in ("SEMI", "ANTI") for join in select.args.get("joins") or []):
         return True
     parts = [*select.selects, *(select.args.get(clause) for clause in ("where", "having"))]
+    parts += [join.args.get("on") for join in select.args.get("joins") or []]
     return any(next(part.find_all(exp.Query), None) is not None for part in parts if part is not None)
 
 

@@ -134,8 +134,12 @@ def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
     for part in filter(None, [*tree.selects, *conditions]):
         refuse_spark_windows(part, text)
     _refuse_over_in(conditions, text)
-    no_joins = (conditions[1], *conditions[3:])  # sub-queries of WHERE, HAVING and the select list become joins
-    for part in filter(None, no_joins):
+
+
+def refuse_sub_queries(tree: exp.Select, text: str) -> None:
+    """Raise for the first sub-query that has become no join: those of FROM, WHERE, HAVING and the select list have."""
+    for part in filter(None, [tree.args.get("group"), tree.args.get("order")]):
         for node in part.find_all(exp.Query):
-            what = "a sub-query in GROUP BY, or in the ON of a join that is no inner one,"
-            raise not_yet(node, what, text, "WHERE a.k IN (SELECT ...), or a join with a sub-query in FROM")
+            clause = "GROUP BY" if part is tree.args.get("group") else "ORDER BY"
+            hint = "let it be a column of a sub-query in FROM: FROM (SELECT k, (SELECT ...) AS asked FROM s) AS q"
+            raise not_yet(node, f"a sub-query in {clause}", text, hint)

@@ -24,7 +24,7 @@ def stream_first(tree: exp.Select, is_table: Callable[[exp.Expr], bool], text: s
     if sources[0] in streams or not streams:
         return tree
     if any(join.side or join.args.get("using") or join.kind.upper() not in ("", "INNER", "CROSS") for join in joins):
-        way_out = "write the stream first: s LEFT JOIN t keeps its rows; those of a table have no time to come at"
+        way_out = "put the stream first: s LEFT JOIN t; or read the table as a stream: t [RANGE UNBOUNDED] LEFT JOIN s"
         raise not_yet(sources[0], "a query that begins with a table", text, way_out)
     for star in tree.selects:
         if isinstance(star, exp.Star):

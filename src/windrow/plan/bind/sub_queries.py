@@ -33,6 +33,8 @@ class SubQueries(JoinedQueries):
     def taken_out(self, tree: exp.Select) -> exp.Select:
         """The same query without sub-queries outside FROM; what they have become is in `joins`."""
         tree = tree.copy()
+        before = {id(join): self._taken_out_of_on(join, tree) for join in tree.args.get("joins") or []}
+        in_on = len(self.joins)
         grouped = aggregates(tree, self.scope)
         where = tree.args.get("where")
         conditions = [] if where is None else conjuncts_of(where.this)
@@ -44,17 +46,55 @@ class SubQueries(JoinedQueries):
             of_groups = grouped and part is not tree.args.get("where")
             if of_groups:
                 self._check_keys(part, tree)
-            self._count_members(part, tree)
-            for node in list(part.find_all(exp.Subquery)):
-                if node.root() is part.root() and not isinstance(node.parent, exp.From | exp.Join):
-                    node.replace(self._value(node))
+            self._looked_up(part, tree)
             if of_groups:
                 _group_by(tree, [column for column in _made_here(part) if not _in_call(column, self.scope)])
         for negated, condition in asked:
             self._member(condition, negated)
         if self.joins:
-            tree.set("joins", [*(tree.args.get("joins") or []), *self.joins])
+            written = [each for join in tree.args.get("joins") or [] for each in (*before[id(join)], join)]
+            tree.set("joins", [*written, *self.joins[in_on:]])
         return tree
+
+    def _looked_up(self, part: exp.Expr, tree: exp.Select) -> None:
+        """Put the columns of joins in the place of the sub-queries of a part of `tree`."""
+        self._count_members(part, tree)
+        for node in list(part.find_all(exp.Subquery)):
+            if node.root() is part.root() and not isinstance(node.parent, exp.From | exp.Join):
+                node.replace(self._value(node))
+
+    def _taken_out_of_on(self, join: exp.Join, tree: exp.Select) -> list[exp.Join]:
+        """Take the sub-queries out of ON: what has to be joined before, so that its columns are there.
+
+        What a sub-query asks of the source that is joined alone says which rows of it can be partners at all.
+        """
+        on, known, own = join.args.get("on"), len(self.joins), join.this.alias_or_name
+        asking = [] if on is None else [one for one in conjuncts_of(on) if one.find(exp.Query) is not None]
+        for condition in asking:
+            asked = {alias for column in self._asked_of(condition) for alias in self.sources_of(column)}
+            if own.lower() not in asked:
+                holder = exp.paren(condition.copy())
+                condition.replace(holder)
+                self._looked_up(holder, tree)
+            elif asked == {own.lower()} and join.side in ("", "LEFT"):
+                within = exp.select("*").from_(join.this.copy()).where(condition.copy())
+                alias = exp.TableAlias(this=exp.to_identifier(own))
+                join.set("this", placed_as(exp.Subquery(this=within, alias=alias), join.this))
+                condition.replace(exp.true())
+            else:
+                what = "a sub-query in ON that is asked for a column of the side which is joined"
+                hint = f"let it be a column of that side: (SELECT *, k IN (SELECT ...) AS asked FROM {own}) AS {own}"
+                raise not_yet(condition, f"{what}, and keeps its rows or names both sides,", self.scope.text, hint)
+        return self.joins[known:]
+
+    def _asked_of(self, condition: exp.Expr) -> list[exp.Column]:
+        """The columns by which the sub-queries of a condition are looked up."""
+        found: list[exp.Column] = []
+        for query in condition.find_all(exp.Select):
+            found += self.shared(query.copy()) if query.parent_select is condition.parent_select else []
+            member = query.find_ancestor(exp.In)
+            found += [] if member is None else member.this.find_all(exp.Column)
+        return found
 
     def _check_keys(self, part: exp.Expr, tree: exp.Select) -> None:
         """Refuse a sub-query of a group that asks for something else than the group's keys: it has many of it."""
@@ -83,11 +123,19 @@ class SubQueries(JoinedQueries):
         for node in list(part.find_all(exp.Exists, exp.In)):
             if node.find_ancestor(exp.Query) is not tree:
                 continue
-            if isinstance(node, exp.Exists):
+            if isinstance(node, exp.Exists) and self._has_always(node.this.unnest()):
+                node.replace(exp.true())
+            elif isinstance(node, exp.Exists):
                 some = self._counting(self.plain(node.this.unnest(), [], node), None, node)
                 node.replace(placed_as(exp.paren(_some(some)), node))
             elif isinstance(node, exp.In) and node.args.get("query"):
                 node.replace(placed_as(exp.paren(self._is_among(node)), node))
+
+    def _has_always(self, query: exp.Expr) -> bool:
+        """Whether a query has one row whatever there is: aggregates of all rows, none of which may be left out."""
+        clauses = ("group", "having", "qualify", "limit", "cluster")
+        plain = isinstance(query, exp.Select) and not any(map(query.args.get, clauses))
+        return plain and aggregates(query, self.scope)
 
     def _is_among(self, node: exp.In) -> exp.Expr:
         """Whether a value is among those of a sub-query: NULL where a NULL may be the one that is looked for."""
@@ -131,6 +179,12 @@ class SubQueries(JoinedQueries):
     def _member(self, node: exp.In | exp.Exists, negated: bool) -> None:
         """Let the rows through for which IN or EXISTS holds, or does not."""
         word = "ANTI" if negated else "SEMI"
+        if isinstance(node, exp.Exists) and self._has_always(node.this.unnest()):
+            if negated:
+                message = "no row can meet this condition: aggregates without GROUP BY always have a row"
+                hint = "NOT EXISTS (SELECT 1 FROM ...), or a comparison: (SELECT COUNT(*) FROM ...) = 0"
+                raise error_at(node, message, self.scope.text, hint)
+            return
         if isinstance(node, exp.Exists):
             query, asked = node.this.unnest(), []
         else:

@@ -160,7 +160,9 @@ class ChangePlan:
 
 
 def _tables(plan: Node) -> set[str]:
-    own = {plan.table.partition(":")[2]} if isinstance(plan, TableJoin) else set()
+    own: set[str] = set()
+    if isinstance(plan, TableJoin):
+        own = {plan.table.partition(":")[2]} if plan.made is None else set(plan.made.tables)
     return own.union(*(_tables(child) for child in plan.children))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from windrow.plan.nodes.changes import Column, Node
+from windrow.plan.nodes.changes import Column, Node, Scan
 
 MOST_ROWS = 100_000
 """Rows on the smaller side of a join without an equality: each row of the other side is compared with all of them."""
@@ -66,6 +66,24 @@ class Join(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class TableQuery:
+    """A query over tables alone, as a plan whose scans are of tables: its answer is a table."""
+
+    plan: Node
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that it reads, in order of their names."""
+        return tuple(sorted({leaf.stream for leaf in _scans(self.plan)}))
+
+
+def _scans(plan: Node) -> list[Scan]:
+    if isinstance(plan, TableJoin) and plan.made is not None:
+        return [*_scans(plan.child), *_scans(plan.made.plan)]
+    return [plan] if isinstance(plan, Scan) else [scan for child in plan.children for scan in _scans(child)]
+
+
+@dataclass(frozen=True, slots=True)
 class TableJoin(Node):
     """Rows joined with those of a table that does not change; otherwise as `Join`."""
 
@@ -76,6 +94,7 @@ class TableJoin(Node):
     kind: Literal["inner", "left", "semi", "anti"] = "inner"
     residual: str | None = None
     null_safe: tuple[int, ...] = ()
+    made: TableQuery | None = None
 
     def __post_init__(self) -> None:
         clash = set(self.child.names) & {column.name for column in self.read}

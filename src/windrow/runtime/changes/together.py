@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,15 +15,14 @@ from windrow.operators.pipeline import Arrivals, Pipeline
 from windrow.plan.change_names import asked_text
 from windrow.plan.instants import BEFORE_ALL, LATEST_US
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import Node
 from windrow.plan.nodes.emission import OPERATIONS, SNAPSHOT
-from windrow.plan.nodes.joins import TableJoin
 from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.slide_ends import SlideEnds
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.changes.beginnings import Beginnings
 from windrow.runtime.changes.sampled import Sampled, at_slides
+from windrow.runtime.changes.table_answer import tables_of_joins
 from windrow.runtime.late import Answered
 from windrow.runtime.reject import TIME
 from windrow.storage.blocks import Blocks, PrefixedBlocks, Snapshot
@@ -190,17 +189,5 @@ def _slowest(clocks: Sequence[int | None]) -> int | None:
 
 def _tables(plan: StagePlan, queries: Iterable[ChangePlan]) -> dict[str, pa.Table]:
     """The tables under the names that joins have for them and their columns."""
-    static = dict(plan.static)
-    found = {}
-    for node in (node for query in queries for node in _nodes(query.root)):
-        if isinstance(node, TableJoin):
-            prefix, _, name = node.table.partition(":")
-            table = static[name]
-            found[node.table] = table.rename_columns([f"{prefix}_{column}" for column in table.column_names])
-    return found
-
-
-def _nodes(plan: Node) -> Iterator[Node]:
-    yield plan
-    for child in plan.children:
-        yield from _nodes(child)
+    static, user = dict(plan.static), dict(plan.user_code)
+    return {name: table for query in queries for name, table in tables_of_joins(query.root, static, user).items()}
