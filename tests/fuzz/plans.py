@@ -82,10 +82,37 @@ class Plans:
 
     def other_side(self, depth: int) -> Source:
         """What stands on the right of a join: a source, or the table."""
-        if self.chance.random() < 0.1:
-            name = self._fresh("q")
-            return Source(f"{TABLE} AS {name}", name, dict(OPEN))
-        return self.source(depth)
+        part = self.chance.random()
+        if part < 0.06:
+            return self.of_table()
+        return self.source(depth) if part > 0.1 else self.over_tables()
+
+    def of_table(self) -> Source:
+        name = self._fresh("q")
+        return Source(f"{TABLE} AS {name}", name, dict(OPEN))
+
+    def over_tables(self) -> Source:
+        """The answer of a query over the table alone."""
+        source, name = self.of_table(), self._fresh("q")
+        listed = self._some(source)
+        inner = self._select(source, listed, self._where(source))
+        match self.chance.randint(0, 3):
+            case 0:
+                inner = Relation(inner.text.replace("SELECT", "SELECT DISTINCT", 1), inner.columns)
+            case 1:
+                keys = list(dict.fromkeys(listed))
+                grouped = self._select(source, [*keys, *self._aggregates(source)], self._where(source))
+                inner = Relation(f"{grouped.text} GROUP BY {', '.join(text for text, _ in keys)}", grouped.columns)
+            case 2:
+                other = self.of_table()
+                if condition := self._condition(source, other):
+                    inner = self._listed(listed, f"{source.text} JOIN {other.text} ON {condition}")
+        return Source(f"({inner.text}) AS {name}", name, inner.columns)
+
+    def asked_of(self) -> Source:
+        """What a sub-query of one value or of a condition reads: a stream, the table, or a query over it."""
+        part = self.chance.random()
+        return self.source(1) if part < 0.7 else self.of_table() if part < 0.85 else self.over_tables()
 
     # kinds of queries
 
@@ -126,13 +153,16 @@ class Plans:
             text = f"{left.text} CROSS JOIN {right.text}"
         else:
             text = f"{left.text} {kind} {right.text} ON {condition or '1 = 1'}"
+            side = left if kind in ("RIGHT JOIN", "FULL JOIN") else self.chance.choice([left, right])
+            if kind in ("LEFT JOIN", "RIGHT JOIN", "FULL JOIN") and self.chance.random() < 0.2:
+                text += f" AND {self._asked(side)}"
         if kind == "JOIN" and self.chance.random() < 0.25:
             text += f" {ASKED_IN_ON} {self._asked(self.chance.choice([left, right]))}"
         return self._listed(listed, text)
 
     def _asked(self, source: Source) -> str:
         """A condition on a side of a join that asks a sub-query: IN, EXISTS, or a value."""
-        inner = self.source(1)
+        inner = self.asked_of()
         type = self.chance.choice(list(source.columns.values()))
         negated = self.chance.choice(["", "NOT "])
         match self.chance.randint(0, 2):
@@ -143,7 +173,7 @@ class Plans:
                 correlated = self._condition(source, inner)
                 where = f" WHERE {correlated}" if correlated else ""
                 return f"{negated}EXISTS (SELECT 1 AS {self._fresh('c')} FROM {inner.text}{where})"
-        value = self.chance.choice(["COUNT(*)", "MAX({})", "MIN({})"]).format(inner.column("n"))
+        value = self.chance.choice(["COUNT(*)", "MAX({})", "MIN({})"]).format(self._of_type(inner, WHOLE))
         compared = self.chance.choice(["<", ">=", "="])
         return f"{self._of_type(source, WHOLE)} {compared} (SELECT {value} FROM {inner.text})"
 
@@ -156,6 +186,8 @@ class Plans:
         condition = self._condition(left, right)
         if not condition:
             return self._projected(depth)
+        if self.chance.random() < 0.2:
+            condition += f" AND {self._asked(self.chance.choice([left, right]))}"
         return self._listed(self._some(left), f"{left.text} {kind} {right.text} ON {condition}")
 
     def _set(self, depth: int) -> Relation:
@@ -254,9 +286,9 @@ class Plans:
         return self._select(left, self._some(left), where)
 
     def _scalar(self, depth: int) -> Relation:
-        left, right = self.source(depth - 1), self.source(1)
+        left, right = self.source(depth - 1), self.asked_of()
         pairs = self._same_types(left, right)
-        asked = self.chance.choice(["COUNT(*)", "MAX({})", "MIN({})"]).format(right.column("n"))
+        asked = self.chance.choice(["COUNT(*)", "MAX({})", "MIN({})"]).format(self._of_type(right, WHOLE))
         where = f" WHERE {right.column(pairs[0][1])} = {left.column(pairs[0][0])}" if pairs else ""
         value = f"(SELECT {asked} FROM {right.text}{where})"
         if self.chance.random() < 0.5:

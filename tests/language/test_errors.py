@@ -86,6 +86,14 @@ CASES = [
     ("INSERT OVERWRITE x SELECT 1", 8, "OVERWRITE", "expected INTO", None),
     ("SELECT INTERVAL INTERVAL '3 days' FROM s", 8, "INTERVAL INTERVAL '3 days'", "not another INTERVAL", "3 DAYS"),
     ("SELECT a FROM s GROUP BY a WITH ROLLUP WITH ROLLUP", 26, "a", "one WITH ROLLUP or WITH CUBE", None),
+    (
+        "SELECT a FROM s GROUP BY DISTINCT ROLLUP (a)",
+        42,
+        "a",
+        "DISTINCT before the expressions of GROUP BY",
+        "name each",
+    ),
+    ("SELECT a FROM s GROUP BY ALL ROLLUP (a)", 38, "a", "ALL before the expressions of GROUP BY", "by itself"),
     ("SELECT a FROM s GROUP BY a WITH CUBE WITH ROLLUP", 26, "a", "one WITH ROLLUP or WITH CUBE", None),
 ]
 

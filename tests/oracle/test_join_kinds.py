@@ -58,6 +58,8 @@ QUERIES = (
     "SELECT a.k, b.n AS bn FROM a {6} JOIN b {4} ON a.k = b.k AND a.n IN (SELECT n FROM b {2})",
     "SELECT a.k, b.n AS bn FROM a {6} JOIN b {4} ON EXISTS (SELECT 1 FROM b {2} WHERE b.k = a.k) WHERE a.n > 1",
     "SELECT a.k, c.n AS cn FROM a {6} JOIN b {4} ON a.k = b.k AND b.n > (SELECT AVG(n) FROM b {5}) LEFT JOIN b {3} AS c ON c.n = a.n",
+    "SELECT * FROM (SELECT k, n FROM a {5}) AS p NATURAL FULL JOIN (SELECT k, n, x FROM b {4}) AS q",
+    "SELECT k, COUNT(*) AS c FROM (SELECT k, n FROM a {5}) AS p NATURAL JOIN (SELECT n, x FROM b {4}) AS q GROUP BY k",
     "SELECT k, n, EXISTS (SELECT MAX(n) FROM b {4} WHERE b.k = a.k) AS e FROM a {6} WHERE EXISTS (SELECT COUNT(*) FROM b {2})",
     "SELECT k, a.n, b.n AS bn, c.x FROM a {6} FULL JOIN b {4} USING (k) FULL JOIN b {2} AS c USING (k)",
     "SELECT k, a.n, b.n AS bn FROM a {6} RIGHT JOIN b {4} USING (k) JOIN b {2} AS c USING (k)",
@@ -161,6 +163,8 @@ def bounded(gaps: list[int]) -> list[int]:
 
 
 WRONG = {
+    "SELECT a.n FROM t NATURAL JOIN a {5}": "a query that begins with a table",
+    "SELECT * FROM (SELECT n FROM a {5}) AS p NATURAL JOIN (SELECT k FROM b {5}) AS q": "no column in common",
     "SELECT b.n FROM a {5} SEMI JOIN b {5} ON a.k = b.k": "unknown stream 'b'",
     "SELECT k FROM a {5} WHERE n > 1 OR (n, k) IN (SELECT n, k FROM b {5})": "IN of several columns beside other",
     "SELECT k FROM a {5} WHERE n > 1 OR EXISTS (SELECT 1 FROM b {5} WHERE b.n < a.n)": "found by equalities",

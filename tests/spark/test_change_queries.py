@@ -26,6 +26,8 @@ QUERIES = {
                 WHERE a.item = b.item AND a.price < 2 AND a.qty <= b.qty WINDOW 4 SECONDS""",
     "left": "SELECT x.item, b.qty FROM a [RANGE 3 SECONDS] AS x LEFT JOIN b [RANGE 1 SECOND] ON x.item = b.item",
     "table": "SELECT who, COUNT(*) AS n FROM a [RANGE 5 SECONDS] JOIN fav ON a.item = fav.item GROUP BY who",
+    "known": """SELECT a.item, qty, f.who FROM a [RANGE 3 SECONDS] LEFT JOIN (SELECT item, MAX(who) AS who FROM fav GROUP BY item) AS f
+                ON a.item = f.item WHERE qty > 2 OR a.item IN (SELECT item FROM fav) OR qty = (SELECT COUNT(*) FROM fav)""",
     "slides": "SELECT DISTINCT item, qty FROM a [RANGE 5 SECONDS SLIDE 2 SECONDS]",
     "union": """SELECT item FROM a [RANGE 5 SECONDS SLIDE 2 SECONDS]
                 UNION ALL SELECT item FROM b [RANGE 3 SECONDS SLIDE 2 SECONDS] EMIT CHANGES""",
@@ -59,6 +61,7 @@ USUAL = {
     "minus",
     "pairs",
     "table",
+    "known",
     "union",
     "last",
     "nested",

@@ -98,6 +98,8 @@ def refuse_clauses(tree: exp.Expr, text: str) -> None:
         ):
             # written again it would be of the whole comparison; Spark does not read it either
             raise error_at(node, "a condition with NOT stands in brackets inside of another", text)
+        if isinstance(node, exp.Group) and node.args.get("all") is not None:
+            _refuse_quantifier(node, text)
         if isinstance(node, exp.Group):
             with_words = [
                 part for key in ("rollup", "cube") for part in node.args.get(key) or [] if not part.expressions
@@ -109,6 +111,18 @@ def refuse_clauses(tree: exp.Expr, text: str) -> None:
                 kind = type(node).__name__
                 aggregate = key == "this" and kind in ("Order", "Limit")  # COLLECT_LIST(x ORDER BY y)
                 raise _refusal(kind if aggregate else key, value, node, text)
+
+
+def _refuse_quantifier(group: exp.Group, text: str) -> None:
+    """GROUP BY DISTINCT leaves out groupings that come twice, and GROUP BY ALL before expressions does not."""
+    if not any(value for key, value in group.args.items() if key != "all"):
+        return
+    word, hint = "DISTINCT", "name each grouping once: GROUPING SETS ((a, b), (a), ())"
+    if group.args["all"]:
+        word, hint = "ALL", "GROUP BY ALL by itself, or the expressions without ALL"
+    at, end = _place_around(group.expressions[0] if group.expressions else group) or (None, None)
+    message = f"{word} before the expressions of GROUP BY is not part of the language"
+    raise QueryError(message, text=text, at=at, end=end, hint=hint)
 
 
 def _refuse_interval(interval: exp.Interval, text: str) -> None:

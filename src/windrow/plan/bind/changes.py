@@ -53,7 +53,7 @@ from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.stream_functions import bind_function
 from windrow.plan.bind.sub_queries import SubQueries
 from windrow.plan.bind.table_queries import FOR_EVER, over_tables, table_of
-from windrow.plan.bind.using_columns import coalesced_columns, with_coalesced
+from windrow.plan.bind.using_columns import coalesced_columns, named_naturally, with_coalesced
 from windrow.plan.bind.waits import Waits, life_of, refuse_endless
 from windrow.plan.bind.widen import cast_columns, check_edges_of_sides, types_of_sides
 from windrow.plan.bind.within_window import window_within, within_window
@@ -144,6 +144,7 @@ class _Binder:
         tables = [tree.args["from_"].this, *(join.this for join in tree.args.get("joins") or [])]
         check_aliases(tables, self.scope)
         bound = [(table.alias_or_name, self._source(table, named, window)) for table in tables]
+        tree = named_naturally(tree, [list(source.columns) for _, source in bound], self.scope.text)
         self._distribute(tree, bound)
         refuse_cluster_calls(tree, {name for _, source in bound for name in source.columns}, self.scope)
         tree = self._without_sub_queries(tree, bound, named, window)

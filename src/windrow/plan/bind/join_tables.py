@@ -20,6 +20,7 @@ from windrow.plan.bind.qualified import Qualified
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.refuse_time_functions import refuse_spark_windows
 from windrow.plan.bind.typing import checked_condition, checked_type, type_name
+from windrow.plan.bind.using_columns import named_naturally
 from windrow.plan.bind.widen import cast_to, wider
 from windrow.plan.nodes.joined_rows import JoinedRows, KeyPair, TableStep
 from windrow.plan.nodes.stream_plan import texts_in
@@ -31,12 +32,15 @@ def join_tables(tree: exp.Select, written: exp.Select, source: BoundRows, scope:
     `tree` begins with a stream. As it was `written` it may begin with a table: then all are inner joins, and the
     conditions of ON are those of whichever join they can be asked of first.
     """
+    turned_round = tree is not written
+    tables = [scope.catalog.tables[join.this.name] for join in tree.args["joins"]]
+    tree = named_naturally(tree, [list(source.columns), *(table.names for table in tables)], scope.text)
     joins: list[exp.Join] = tree.args["joins"]
     check_aliases([tree.args["from_"].this, *(join.this for join in joins)], scope)
     binder = _Joins(tree, source, scope)
     where = written.args.get("where")
     binder.waiting = [] if where is None else conjuncts_of(where.this)
-    if tree is not written:
+    if turned_round:
         given = [join.args["on"] for join in written.args["joins"] if join.args.get("on") is not None]
         binder.pool = [conjunct for condition in given for conjunct in conjuncts_of(condition)]
     for number, join in enumerate(joins, start=1):

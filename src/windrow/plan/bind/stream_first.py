@@ -10,6 +10,11 @@ from windrow.plan.bind.names import both, placed_as
 from windrow.plan.bind.refuse import not_yet
 
 
+def _is_more(join: exp.Join) -> bool:
+    """Whether a join is no inner one by ON or WHERE."""
+    return bool(join.side or join.method or join.args.get("using")) or join.kind.upper() not in ("", "INNER", "CROSS")
+
+
 def stream_first(tree: exp.Select, is_table: Callable[[exp.Expr], bool], text: str) -> exp.Select:
     """The same inner joins with the first stream in front; conditions of ON become conditions of WHERE.
 
@@ -23,7 +28,7 @@ def stream_first(tree: exp.Select, is_table: Callable[[exp.Expr], bool], text: s
     streams = [source for source in sources if not is_table(source)]
     if sources[0] in streams or not streams:
         return tree
-    if any(join.side or join.args.get("using") or join.kind.upper() not in ("", "INNER", "CROSS") for join in joins):
+    if any(map(_is_more, joins)):
         way_out = "put the stream first: s LEFT JOIN t; or read the table as a stream: t [RANGE UNBOUNDED] LEFT JOIN s"
         raise not_yet(sources[0], "a query that begins with a table", text, way_out)
     for star in tree.selects:

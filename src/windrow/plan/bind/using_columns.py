@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from windrow.language import error_at
 from windrow.plan.bind.names import placed_as
 
 
@@ -23,6 +24,24 @@ def coalesced_columns(
                 right = exp.column(named.name, table=aliases[number])
                 found[name] = exp.Coalesce(this=left.copy(), expressions=[right])
     return found
+
+
+def named_naturally(tree: exp.Select, columns: Sequence[Sequence[str]], text: str) -> exp.Select:
+    """The query with the columns of NATURAL JOIN, which are those that both sides have, in a USING."""
+    if not any(join.method.upper() == "NATURAL" for join in tree.args.get("joins") or []):
+        return tree
+    tree = tree.copy()
+    for number, join in enumerate(tree.args["joins"], start=1):
+        if join.method.upper() != "NATURAL":
+            continue
+        before = {name.lower() for names in columns[:number] for name in names}
+        shared = [name for name in columns[number] if name.lower() in before]
+        if not shared:
+            hint = "JOIN ... ON, or CROSS JOIN"
+            raise error_at(join, "NATURAL JOIN of two sides that have no column in common", text, hint)
+        join.set("method", None)
+        join.set("using", [placed_as(exp.to_identifier(name, quoted=True), join) for name in shared])
+    return tree
 
 
 def with_coalesced(tree: exp.Select, found: dict[str, exp.Expr]) -> exp.Select:
