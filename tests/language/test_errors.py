@@ -88,7 +88,7 @@ CASES = [
     ("SELECT a FROM s GROUP BY a WITH ROLLUP WITH ROLLUP", 26, "a", "one WITH ROLLUP or WITH CUBE", None),
     (
         "SELECT a FROM s GROUP BY DISTINCT ROLLUP (a)",
-        42,
+        43,
         "a",
         "DISTINCT before the expressions of GROUP BY",
         "name each",

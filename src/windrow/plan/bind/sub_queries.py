@@ -134,8 +134,9 @@ class SubQueries(JoinedQueries):
     def _has_always(self, query: exp.Expr) -> bool:
         """Whether a query has one row whatever there is: aggregates of all rows, none of which may be left out."""
         clauses = ("group", "having", "qualify", "limit", "cluster")
-        plain = isinstance(query, exp.Select) and not any(map(query.args.get, clauses))
-        return plain and aggregates(query, self.scope)
+        if not isinstance(query, exp.Select) or any(map(query.args.get, clauses)):
+            return False
+        return aggregates(query, self.scope)
 
     def _is_among(self, node: exp.In) -> exp.Expr:
         """Whether a value is among those of a sub-query: NULL where a NULL may be the one that is looked for."""
