@@ -23,7 +23,7 @@ class Board:
             for grid, (columns, rows) in GRIDS.items()
             for window in WINDOWS
         }
-        self._state: dict[str, Any] = {"running": {}, "possession": {}, "players": []}
+        self._state: dict[str, Any] = {"running": {}, "possession": {}, "players": [], "speeds": [None] * PLAYERS}
         self._shots: list[list[Any]] = []
         self._course: list[list[Any]] = []
         self._hits = 0
@@ -40,10 +40,13 @@ class Board:
         kind, _, window = name.partition("_")
         if name in COMPARED:
             self._kept[name] = [*self._kept[name], rows] if kind in ("hits", "shots") else [last_of(rows)]
-        if kind == "map":
+        if kind == "map" and not window.startswith("total"):
             self._map(window, rows)
         elif kind == "where":
             self._where(window, rows)
+        elif name == "running_now":
+            for player, speed in zip(rows["player"].to_pylist(), rows["speed"].to_pylist()):
+                self._state["speeds"][player] = round(speed, 2)
         elif kind == "running":
             self._running(window, last_of(rows))
         elif name == "possession_by_player":

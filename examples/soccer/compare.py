@@ -95,3 +95,14 @@ def compared(game: Game, answers: dict[str, pa.Table]) -> dict[str, float]:
     figures["share_off"] = abs(share["share_of_a"][0].as_py() - true_share(game, until))
     figures["metres_off"] = float(np.abs(metres / true - 1).max())
     return figures
+
+
+def told(figures: dict[str, float]) -> str:
+    """What `compared` found, for people."""
+    lines = []
+    for what in ("hits", "shots"):
+        found, missed, made_up = (figures[f"{what}_{how}"] for how in ("found", "missed", "made_up"))
+        lines.append(f"  {what}: {found} found, {missed} missed, {made_up} made up")
+    lines.append(f"  possession: the share of the game is off by {100 * figures['share_off']:.4f} points of 100")
+    lines.append(f"  running: the metres of a player are off by {100 * figures['metres_off']:.2f} % at most")
+    return "\n".join(["compared with what happened in the game:", *lines])

@@ -13,26 +13,25 @@ SECOND = 1_000_000
 HIT, SHOT, OVER, OUT = 0, 1, 2, 3
 """What happens to the ball: a hit, a shot on goal after it, the end of that shot, and that it leaves the pitch."""
 
-FEET, PLAYERS = 200, 16
+FEET, PLAYERS, GLOVES = 200, 16, 97
+"""The first sensors of feet, two a player, and of the gloves of two goalkeepers."""
 WIDTH, HALF, POSTS, BAR, MARGIN = 52_483.0, 33_965.0, (22_578.5, 29_898.5), 2_440.0, 2_000.0
 PITCH = np.array([WIDTH, HALF, POSTS[0], POSTS[1], BAR, MARGIN])
 
 
 class Plays:
-    """The ball hitter and the shots on goal of Paper II, section 2.3: one state, told of the ball and of all feet.
+    """The ball hitter and the shots on goal of Paper II, section 2.3: one state, told of the ball, feet and gloves.
 
-    A hit is an acceleration above 55 m/s^2 with a foot less than 1 m away, more than 0.2 s after the last. When the
-    ball has travelled 1 m after it, it is on goal as long as its path, by its velocity and gravity, meets the
-    opponents' goal; it is pending up to 2 m beside the posts.
+    A hit is an acceleration above 55 m/s^2 with a foot, or a goalkeeper's glove, less than 1 m away, more than 0.2 s
+    after the last. When the ball has travelled 1 m after it, it is on goal as long as its path, by its velocity and
+    gravity, meets the opponents' goal within 1.5 s; it is pending up to 2 m beside the posts.
     """
 
     returns = "kind INT, player INT, x DOUBLE, y DOUBLE, z DOUBLE, speed DOUBLE"
 
     def init(self) -> dict[str, Any]:
-        feet = 2 * PLAYERS
         return {
-            "x": np.full(feet, 1e12),
-            "y": np.full(feet, 1e12),
+            **{axis: np.full(2 * PLAYERS + 4, 1e12) for axis in "xyz"},
             "ball": np.zeros(3),
             "hit_us": -(10**15),
             "player": -1,
@@ -45,7 +44,7 @@ class Plays:
         sids, times = events["sid"].to_numpy(), events["time_us"].to_numpy()
         where, kinds, players = (np.empty(2 * len(sids), np.int64) for _ in range(3))
         memory = tuple(states[name] for name in ("hit_us", "player", "shot", "out"))
-        feet = (states["x"][0], states["y"][0])
+        feet = (states["x"][0], states["y"][0], states["z"][0])
         found = _walk(feet, states["ball"][0], *memory, sids, times, np.stack(columns), PITCH, where, kinds, players)
         where, kinds, players = where[:found], kinds[:found], players[:found]
         x, y, z, v = (column[where] for column in columns[:4])
@@ -60,8 +59,9 @@ def _walk(  # type: ignore[no-untyped-def]
     found = 0
     for i in range(sids.size):
         x, y, z, v, a, vx, vy, vz = columns[:, i]
-        if sids[i] >= FEET:
-            feet[0][sids[i] - FEET], feet[1][sids[i] - FEET] = x, y
+        if sids[i] >= GLOVES:
+            own = sids[i] - FEET if sids[i] >= FEET else 2 * PLAYERS + sids[i] - GLOVES
+            feet[0][own], feet[1][own], feet[2][own] = x, y, z
             continue
         outside = x < 0 or x > width or y < -half or y > half
         if outside and not out[0]:
@@ -76,9 +76,10 @@ def _walk(  # type: ignore[no-untyped-def]
         if a > 55e6 and times[i] - hit_us[0] > 200_000:
             nearest, best = -1, 1e6  # squared millimetres: 1 m
             for foot in range(feet[0].size):
-                apart = (feet[0][foot] - x) ** 2 + (feet[1][foot] - y) ** 2 + z**2
+                apart = (feet[0][foot] - x) ** 2 + (feet[1][foot] - y) ** 2 + (feet[2][foot] - z) ** 2
                 if apart < best:
-                    nearest, best = foot // 2, apart
+                    own = foot // 2 if foot < 2 * PLAYERS else PLAYERS // 2 * (foot // 2 - PLAYERS)
+                    nearest, best = own, apart
             if nearest >= 0:
                 if shot[0]:
                     where[found], kinds[found], players[found] = i, OVER, player[0]

@@ -4,8 +4,9 @@ python examples/soccer/game.py readings --minutes 5
 
 Sixteen players with a sensor at each foot, goalkeepers with two more in their gloves, a referee: 200 readings a second
 of each sensor. One ball in play and three that lie beside the pitch: 2,000 a second of each; 15,600 together. Players
-run along smooth paths. The ball is led, passed, shot at the goal, and goes out for a throw-in, during which it lies
-still. `truth.json` has the hits, the shots and who had the ball.
+run along smooth paths, up and down the pitch with the game. The ball is led, passed, shot at the goal from near it,
+caught by the goalkeeper, misses the goal, and goes out: until it is back it lies still beside the pitch. `truth.json`
+has the hits, the shots, who had the ball, and the interruptions.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 BEGIN_US = 1_372_500_000_000_000
+KICK_OFF_PS = 10_753_295_594_424_116
+"""When the game begins, and what the sensors' own clock says then, in picoseconds: as in the challenge."""
 SECOND = 1_000_000
 WIDTH, HALF = 52.483, 33.965
 """The pitch in metres: x from 0 to WIDTH, y from -HALF to HALF, where the goals are."""
@@ -30,6 +33,10 @@ PLAYERS, TEAM = 16, 8
 BALLS, REFEREE, GLOVES, FEET = (4, 8, 10, 12), (105, 106), (97, 98, 99, 100), 200
 """The foot f of player p has the sensor FEET + 2 p + f; players 0 to 7 are team A, which shoots at y = HALF."""
 RATE, BALL_RATE, RADIUS = 200, 2000, 0.11
+FORMATION = ((26.24, -31.5), (11, -15), (26, -17), (41, -15), (10, -3), (42, -3), (22, 1), (28, 12))
+"""Where team A's players are at home, the goalkeeper first; team B's are at home where these are seen from its goal."""
+REACH, CATCHES = 34.0, 1.2
+"""Shots come from within so many metres of the goal; a goalkeeper's gloves are so high."""
 LONGEST = 15
 """Within so many seconds the ball is in play again, whatever is done with it."""
 HIT, GRAVITY = 55.0, 9.81
@@ -41,17 +48,19 @@ SCHEMA = pa.schema(
     + [(name, pa.int32()) for name in ("vx", "vy", "vz", "ax", "ay", "az")]
 )
 """As in the challenge: picoseconds, millimetres, micrometres a second (and its square), and directions times 10,000.
-`ts` are the picoseconds as a time."""
+`ts` is the picoseconds as a time."""
 
 
 @dataclass(slots=True)
 class Truth:
-    """What happened: seconds since the beginning, and players by number. A possession is [from, to, player]."""
+    """What happened: seconds since the beginning, and players by number. A possession is [from, to, player],
+    an interruption [from, to]."""
 
     seconds: int
     hits: list[tuple[float, int]] = field(default_factory=list)
     possessions: list[tuple[float, float, int]] = field(default_factory=list)
     shots: list[tuple[float, int]] = field(default_factory=list)
+    interruptions: list[tuple[float, float]] = field(default_factory=list)
 
 
 class Game:
@@ -59,54 +68,83 @@ class Game:
 
     def __init__(self, seconds: int, seed: int = 1) -> None:
         self.random, self.truth = np.random.default_rng(seed), Truth(seconds)
-        self._paths(PLAYERS + 1)
+        self._paths()
         self._ball = np.zeros((seconds * BALL_RATE, 6))
         self._hard = np.zeros(seconds * BALL_RATE)
         self._play()
 
-    def _paths(self, count: int) -> None:
-        """Homes on both halves, and waves around them; the referee is the last."""
-        draw = self.random
-        columns, rows = np.arange(count) % 4, np.arange(count) // 4
-        self._home = np.stack([10 + 10.8 * columns, -22 + 14.5 * (rows % 4)], 1)
-        self._sizes = draw.uniform(0.5, 2.2, (count, 4, 2))  # together less than 10 m: nobody leaves the pitch
-        self._speeds = draw.uniform(0.1, 1.3, (count, 4, 2))
+    def _paths(self) -> None:
+        """Homes on both halves, and waves around them; the game goes to and fro with all but the goalkeepers.
+
+        The referee is the last. Nobody comes further from home than 7 m by waves, and with the game than 2 and 9 m:
+        that leaves nobody off the pitch.
+        """
+        draw, own = self.random, np.array(FORMATION)
+        self._home = np.concatenate([own, [WIDTH, 0] - own, [[WIDTH / 2, 0.0]]])
+        count = len(self._home)
+        self._sizes = draw.uniform(0.5, 1.7, (count, 4, 2))
+        self._speeds = draw.uniform(0.1, 1.4, (count, 4, 2))
         self._phases = draw.uniform(0, 2 * np.pi, (count, 4, 2))
+        self._follows = np.ones(count)
+        self._sizes[[0, TEAM]] *= 0.3
+        self._follows[[0, TEAM]] = 0
+        self._tide = draw.uniform(0, 2 * np.pi, 3)
 
     def where(self, player: int, t: np.ndarray | float) -> np.ndarray:
         """Where a player is at some instants, in metres."""
-        angle = np.multiply.outer(np.asarray(t, float), self._speeds[player]) + self._phases[player]
-        return np.asarray(self._home[player] + (self._sizes[player] * np.sin(angle)).sum(axis=-2))
+        t = np.asarray(t, float)
+        angle = np.multiply.outer(t, self._speeds[player]) + self._phases[player]
+        near = self._home[player] + (self._sizes[player] * np.sin(angle)).sum(axis=-2)
+        across, along, back = (np.sin(speed * t + phase) for speed, phase in zip((0.21, 0.11, 0.29), self._tide))
+        return np.asarray(near + self._follows[player] * np.stack([2 * across, 6.5 * along + 2.5 * back], -1))
 
     def foot(self, player: int, foot: int, t: np.ndarray | float) -> np.ndarray:
         """A foot is beside the body, and before or behind it by turns."""
         swing = 0.2 * np.sin(2 * np.pi * 1.4 * np.asarray(t, float) + np.pi * foot)
         return self.where(player, t) + np.stack([np.full_like(swing, 0.15 * (2 * foot - 1)), swing], -1)
 
+    def glove(self, player: int, t: np.ndarray | float) -> np.ndarray:
+        """Both gloves of a goalkeeper are before him."""
+        return self.where(player, t) + 0.3
+
     def _play(self) -> None:
         """Who has the ball, and what he does with it, until the time is over."""
         draw, t = self.random, 0.5
-        player = int(draw.integers(PLAYERS))
+        player = next(p for p in draw.permutation(PLAYERS).tolist() if self._alone(p, t))
         self._still(0.0, t, self._led(player, np.array([t]))[0])
         while t < self.truth.seconds - LONGEST:
             began = t
             self._hit(t, player)
             for _ in range(int(draw.integers(0, 3))):  # he leads it, and touches it now and then
                 end = t + draw.uniform(0.5, 1.5)
+                if not self._alone(player, end):
+                    break
                 self._lead(t, end, player)
                 t = end
                 self._hit(t, player)
-            kind = draw.choice(["pass", "shot", "out"], p=[0.88, 0.09, 0.03])
-            over, t, after = {"pass": self._pass, "shot": self._shot, "out": self._out}[kind](t, player)
+            over, t, after = self._kick(t, player)
             self.truth.possessions.append((began, over, player))
             player = after
         self._hit(t, player)
         self.truth.possessions.append((t, float(self.truth.seconds), player))
         self._still(t, float(self.truth.seconds), self._led(player, np.array([t]))[0])
 
+    def _kick(self, t: float, player: int) -> tuple[float, float, int]:
+        """What becomes of the ball: until when he had it, when the next hit is, and whose."""
+        goal = np.array([WIDTH / 2, HALF if player < TEAM else -HALF])
+        near = float(np.hypot(*(goal - self.where(player, t)))) < REACH
+        ways = (self._pass, self._shot, self._caught, self._missed, self._out)
+        chosen = self.random.choice(len(ways), p=(0.46, 0.16, 0.2, 0.15, 0.03) if near else (0.97, 0, 0, 0, 0.03))
+        return ways[int(chosen)](t, player)
+
+    def _alone(self, player: int, t: float) -> bool:
+        """Whether no other foot or glove is near the ball that a player has: a hit is his then, and of nobody else."""
+        ball = self._led(player, np.array([t]))[0][:2]
+        return all(np.hypot(*(self.where(p, t) - ball)) > 1.5 for p in range(PLAYERS) if p != player)
+
     def _led(self, player: int, t: np.ndarray) -> np.ndarray:
-        at = self.foot(player, 0, t)
-        return np.column_stack([at[:, 0], at[:, 1] + 0.3, np.full(len(at), RADIUS)])
+        at = self.where(player, t)
+        return np.column_stack([at[:, 0] - 0.15, at[:, 1] + 0.3, np.full(len(at), RADIUS)])
 
     def _at(self, t: float) -> int:
         return min(round(t * BALL_RATE), len(self._ball))
@@ -140,25 +178,60 @@ class Game:
             for _ in range(6):  # the longer it rolls, the further he has run
                 goal = self._led(other, np.array([end]))[0]
                 end = t + max(0.5, float(np.hypot(*(goal - start)[:2])) / 11)
-            if not _at_goal(start, goal, player):
+            if self._alone(other, end) and not _at_goal(start, goal, player):
                 break
         part = np.linspace(0, 1, self._at(end) - self._at(t))[:, None]
         self._put(t, end, start + part * (goal - start))
         return end, end, other
 
     def _shot(self, t: float, player: int) -> tuple[float, float, int]:
-        """Through the air at the opponents' goal; their keeper has it then."""
-        side = 1 if player < TEAM else -1
-        start, draw = self._led(player, np.array([t]))[0], self.random
-        aim = np.array([draw.uniform(POSTS[0] + 0.4, POSTS[1] - 0.4), side * HALF, draw.uniform(0.4, 1.8)])
-        flight = max(0.4, float(np.hypot(*(aim - start)[:2])) / draw.uniform(20, 27))
-        s = np.arange(self._at(t + flight) - self._at(t))[:, None] / BALL_RATE
-        rise = (aim[2] - start[2]) / flight + GRAVITY * flight / 2
-        straight = start + s / flight * (aim - start)
-        straight[:, 2] = start[2] + rise * s[:, 0] - GRAVITY * s[:, 0] ** 2 / 2
-        self._put(t, t + flight, straight)
+        """At the opponents' goal, and in: it curves, so that it may first fly beside a post."""
+        draw = self.random
+        aim = self._between_posts(player, draw.uniform(0.4, POSTS[1] - POSTS[0] - 0.4), draw.uniform(0.4, 1.8))
+        over = self._fly(t, player, aim, curve=draw.uniform(-0.4, 0.4))
         self.truth.shots.append((t, player))
-        return t + flight, *self._away(t + flight, aim + np.array([0, 2 * side, 0]), player)
+        return over, *self._away(over, aim, player)
+
+    def _caught(self, t: float, player: int) -> tuple[float, float, int]:
+        """At the opponents' goal, and into the gloves of their goalkeeper, who has it then."""
+        keeper, over = TEAM if player < TEAM else 0, t
+        for _ in range(6):
+            aim = np.array([*self.glove(keeper, over), CATCHES])
+            over = t + self._flight(t, player, aim, 23.5)
+        self._fly(t, player, aim, speed=23.5)
+        self.truth.shots.append((t, player))
+        return over, over, keeper
+
+    def _missed(self, t: float, player: int) -> tuple[float, float, int]:
+        """Beside a post, or over the bar."""
+        draw, beside = self.random, self.random.uniform(0.4, 1.6)
+        wide = POSTS[1] - POSTS[0]
+        aim = self._between_posts(player, draw.choice([-beside, wide + beside]), draw.uniform(0.4, 1.8))
+        if draw.random() < 0.5:
+            aim = self._between_posts(player, draw.uniform(0, wide), BAR + beside)
+        over = self._fly(t, player, aim)
+        return over, *self._away(over, aim, player)
+
+    def _between_posts(self, player: int, along: float, height: float) -> np.ndarray:
+        """A place in the plane of the opponents' goal, so many metres from the first post."""
+        return np.array([POSTS[0] + along, HALF if player < TEAM else -HALF, height])
+
+    def _flight(self, t: float, player: int, aim: np.ndarray, speed: float) -> float:
+        """How long the ball flies at some speed."""
+        start = self._led(player, np.array([t]))[0]
+        return max(0.4, float(np.hypot(*(aim - start)[:2])) / speed)
+
+    def _fly(self, t: float, player: int, aim: np.ndarray, curve: float = 0.0, speed: float | None = None) -> float:
+        """Through the air, as gravity and a spin have it; when it is there."""
+        start = self._led(player, np.array([t]))[0]
+        flight = self._flight(t, player, aim, speed or float(self.random.uniform(20, 27)))
+        s = np.arange(self._at(t + flight) - self._at(t)) / BALL_RATE
+        rise = (aim[2] - start[2]) / flight + GRAVITY * flight / 2
+        path = start + (s / flight)[:, None] * (aim - start)
+        path[:, 0] += curve * np.sin(np.pi * s / flight)
+        path[:, 2] = start[2] + rise * s - GRAVITY * s**2 / 2
+        self._put(t, t + flight, path)
+        return t + flight
 
     def _out(self, t: float, player: int) -> tuple[float, float, int]:
         """Over the side line."""
@@ -168,14 +241,24 @@ class Game:
         part = np.linspace(0, 1, self._at(end) - self._at(t))[:, None]
         self._put(t, end, start + part * (goal - start))
         crossed = t + (end - t) * ((0 if goal[0] < 0 else WIDTH) - start[0]) / (goal[0] - start[0])
-        return float(crossed), *self._away(end, goal, player)
+        back, other = self._away(end, goal, player)
+        self.truth.interruptions[-1] = (float(crossed), self.truth.interruptions[-1][1])
+        return float(crossed), back, other
 
     def _away(self, begin: float, where: np.ndarray, player: int) -> tuple[float, int]:
-        """The ball lies outside; after some seconds one of the other team has it again: when, and who."""
+        """The ball lies outside; after some seconds one of the other team has it again: when, and who.
+
+        Behind the goal line it is their goalkeeper.
+        """
         back = begin + self.random.uniform(3, 5)
-        self._still(begin, back, np.array([where[0], where[1], RADIUS]))
-        other = int(self.random.choice([p for p in range(PLAYERS) if (p < TEAM) != (player < TEAM)]))
+        behind = abs(where[1]) >= HALF
+        beyond = 2 * float(np.sign(where[1])) if behind else 0.0
+        self._still(begin, back, np.array([where[0], where[1] + beyond, RADIUS]))
+        others = np.arange(TEAM) + (TEAM if player < TEAM else 0)
+        free = [p for p in self.random.permutation(others).tolist() if self._alone(p, back + 0.3)]
+        other = int(others[0]) if behind or not free else free[0]
         self._still(back, back + 0.3, self._led(other, np.array([back + 0.3]))[0])
+        self.truth.interruptions.append((begin, back))
         return back + 0.3, other
 
     def readings(self, begin: int, end: int) -> pa.Table:
@@ -205,7 +288,8 @@ class Game:
         begin, end = second, second + 1
         t = np.arange(begin * RATE, end * RATE) / RATE
         parts = [self._reading(FEET + 2 * p + f, t, self.foot(p, f, t)) for p in range(PLAYERS) for f in (0, 1)]
-        parts += [self._reading(sid, t, self.where(8 * (i // 2), t) + 0.3) for i, sid in enumerate(GLOVES)]
+        gloves = [np.column_stack([self.glove(TEAM * side, t), np.full(len(t), CATCHES)]) for side in (0, 1)]
+        parts += [self._reading(sid, t, gloves[i // 2]) for i, sid in enumerate(GLOVES)]
         parts += [self._reading(sid, t, self.where(PLAYERS, t) + 0.1 * i) for i, sid in enumerate(REFEREE)]
         t = np.arange(begin * BALL_RATE, end * BALL_RATE) / BALL_RATE
         own = slice(begin * BALL_RATE, end * BALL_RATE)
@@ -231,7 +315,11 @@ class Game:
         acceleration = soft if hard is None else np.where(hard > 0, hard, soft)
         us = BEGIN_US + np.round(t * SECOND).astype(np.int64)
         unit = velocity / np.maximum(speed, 1e-9)[:, None] * 10_000
-        columns = {"ts": pa.array(us).cast(SCHEMA.field("ts").type), "sid": np.full(len(t), sid), "ps": us * SECOND}
+        columns = {
+            "ts": pa.array(us).cast(SCHEMA.field("ts").type),
+            "sid": np.full(len(t), sid),
+            "ps": KICK_OFF_PS + (us - BEGIN_US) * SECOND,
+        }
         columns |= {name: np.round(at[:, i] * 1000 + 3 * noise[:, i]) for i, name in enumerate("xyz")}
         columns |= {"v": np.round(speed * 1e6), "a": np.round(acceleration * 1e6)}
         columns |= {f"v{name}": np.round(unit[:, i]) for i, name in enumerate("xyz")}

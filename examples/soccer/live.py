@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 from board import Board
-from compare import compared
+from compare import compared, told
 from game import SCHEMA, Game
 from queries import PLACES, queries
 from run import HITS, declared, replayed
@@ -210,8 +210,7 @@ def main() -> None:
         play(game, page)
     figures = compared(game, page.board.answers())
     page.publish(figures)
-    for name, figure in figures.items():
-        print(f"  {name:16} {figure:g}")
+    print(told(figures))
     print("the page stays until Ctrl-C")
     try:
         threading.Event().wait()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from compare import CLASSES, found_map, last_of, seconds_of
 from game import HALF, PLAYERS, POSTS, TEAM, WIDTH
 
@@ -39,8 +39,11 @@ def _pitch(axes: Any, answers: dict[str, pa.Table], team: str) -> None:
     for (player, cx, cy), n in found_map(answers["map_64x100_game"]).items():
         heat[cx, cy] += n if (player < TEAM) == (team == "A") else 0
     shown = np.ma.masked_equal(np.sqrt(heat), 0)
+    most = np.quantile(shown.compressed(), 0.98)  # a goalkeeper stays where he is, and would take all colours
     axes.set_facecolor("#2f6b45")
-    axes.imshow(shown, origin="upper", extent=(-HALF, HALF, WIDTH, 0), cmap=shades, aspect="equal", alpha=0.9)
+    axes.imshow(
+        shown, origin="upper", extent=(-HALF, HALF, WIDTH, 0), cmap=shades, vmax=most, aspect="equal", alpha=0.9
+    )
     line = {"color": "white", "linewidth": 1.2, "alpha": 0.8}
     axes.plot([-HALF, HALF, HALF, -HALF, -HALF], [0, 0, WIDTH, WIDTH, 0], **line)
     axes.plot([0, 0], [0, WIDTH], **line)
@@ -50,20 +53,26 @@ def _pitch(axes: Any, answers: dict[str, pa.Table], team: str) -> None:
         box = np.array([HALF, HALF - 10, HALF - 10, HALF]) * side
         axes.plot(box, [POSTS[0] - 7, POSTS[0] - 7, POSTS[1] + 7, POSTS[1] + 7], **line)
         axes.plot([side * HALF] * 2, POSTS, color="white", linewidth=6)
-    shots, goal = answers["shots"], HALF if team == "A" else -HALF
-    begun = shots.filter(pc.equal(shots["kind"], 1)).to_pylist()
-    own = [row for row in begun if (row["player"] < TEAM) == (team == "A")]
-    for row in own:
-        at = (row["y"] / 1000, row["x"] / 1000)
-        axes.annotate(
-            "", (goal, sum(POSTS) / 2), at, arrowprops={"arrowstyle": "->", "color": "white", "linewidth": 1.6}
-        )
-        axes.plot(*at, "o", color=colour, markeredgecolor="white")
+    own = [shot for shot in _shots(answers["shots"]) if (shot[0] < TEAM) == (team == "A")]
+    for _, begin, end in own:
+        axes.annotate("", end, begin, arrowprops={"arrowstyle": "->", "color": "white", "linewidth": 1.6})
+        axes.plot(*begin, "o", color=colour, markeredgecolor="white")
     axes.set_xlim(-HALF - 2, HALF + 2)
     axes.set_ylim(WIDTH + 2, -2)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_title(f"where team {team} ran, and its {len(own)} shots on goal", color=colour, fontweight="bold")
+
+
+def _shots(rows: pa.Table) -> list[tuple[int, tuple[float, float], tuple[float, float]]]:
+    """Whose each shot on goal was, where the ball was when it began, and when it was over."""
+    found = []
+    ordered = rows.sort_by([("time", "ascending"), ("kind", "descending")]).to_pylist()
+    for row, after in itertools.pairwise([*ordered, None]):
+        if row["kind"] == 1:
+            begin, end = ((each["y"] / 1000, each["x"] / 1000) for each in (row, after or row))
+            found.append((row["player"], begin, end))
+    return found
 
 
 def _runs(axes: Any, answers: dict[str, pa.Table]) -> None:
@@ -79,8 +88,9 @@ def _runs(axes: Any, answers: dict[str, pa.Table]) -> None:
         label.set_color(TEAMS["A" if player < TEAM else "B"][0])
     axes.invert_yaxis()
     axes.set_xlim(0, left.max() * 1.02)
-    axes.set_title("metres run, by intensity")
-    axes.legend(fontsize=8, ncols=6, loc="upper center", bbox_to_anchor=(0.5, -0.06), frameon=False)
+    axes.set_xlabel("metres")
+    axes.set_title("how far each ran, by intensity")
+    axes.legend(fontsize=8, ncols=6, loc="upper center", bbox_to_anchor=(0.5, -0.11), frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 SECOND = "[RANGE 1 SECOND SLIDE 1 SECOND]"
 WINDOWS = {"1": "1 MINUTE", "5": "5 MINUTES", "20": "20 MINUTES", "game": "UNBOUNDED"}
+MAP_WINDOWS = WINDOWS | {"20": "10 MINUTES"}
 GRIDS = {"64x100": (64, 100), "32x50": (32, 50), "16x25": (16, 25), "8x13": (8, 13)}
 
 BRANCHES = {
-    "feet": """SELECT ts, CAST((sid - 200) DIV 2 AS INT) AS player, (sid - 200) % 2 AS foot, x, y,
+    "feet": """SELECT ts, CAST((sid - 200) DIV 2 AS INT) AS player, (sid - 200) % 2 AS foot, x, y, v,
                CAST(LEAST(GREATEST(x * 64 DIV 52483, 0), 63) AS INT) AS cx,
                CAST(LEAST(GREATEST((y + 33965) * 100 DIV 67930, 0), 99) AS INT) AS cy
                FROM readings WHERE sid >= 200""",
-    "in_play": "SELECT sid, x, y, z, v, a, vx, vy, vz FROM readings WHERE sid = 4 OR sid >= 200",
+    "in_play": """SELECT sid, x, y, z, v, a, vx, vy, vz FROM readings
+                  WHERE sid = 4 OR sid >= 200 OR sid BETWEEN 97 AND 100""",
 }
-"""Of all readings those of the players' feet, with the cell of the pitch that each is in, and those of the ball too."""
+"""Of all readings those of the players' feet, with the cell of the pitch that each is in; and those of the ball, all
+feet and the goalkeepers' gloves."""
 
 
 def _travelled(axis: str) -> str:
@@ -24,8 +27,8 @@ def _travelled(axis: str) -> str:
 
 DERIVED = {
     "plays": "SELECT kind, player, x, y, z, speed FROM plays(TABLE in_play)",
-    "running": f"""SELECT player, HYPOT({_travelled("x")}, {_travelled("y")}) / 2000 / 0.995 AS speed
-                   FROM feet {SECOND} GROUP BY player""",
+    "running": f"""SELECT player, HYPOT({_travelled("x")}, {_travelled("y")}) / 2000 / 0.995 AS speed,
+                   AVG(v) / 1e6 AS feet_speed FROM feet {SECOND} GROUP BY player""",
     "possession": "SELECT player, team, held_us, hits FROM possession(TABLE plays)",
     "cells": f"SELECT player, cx, cy, COUNT(*) AS n FROM feet {SECOND} GROUP BY player, cx, cy",
 }
@@ -54,6 +57,7 @@ def queries() -> dict[str, str]:
                                FROM running {_window(length)} GROUP BY player, {INTENSITY}"""
         for name, length in WINDOWS.items()
     }
+    found["running_now"] = f"""SELECT player, {INTENSITY} AS intensity, speed, feet_speed FROM running"""
     found["possession_by_player"] = """SELECT player, SUM(held_us) / 1e6 AS seconds, SUM(hits) AS hits
                                        FROM possession [RANGE UNBOUNDED SLIDE 1 SECOND] GROUP BY player"""
     found |= {
@@ -67,7 +71,11 @@ def queries() -> dict[str, str]:
         found |= {
             f"map_{grid}_{name}": f"""SELECT player, {cell}, SUM(n) AS n FROM cells {_window(length)}
                                       GROUP BY player, {by} EMIT CHANGES"""
-            for name, length in (WINDOWS | {"20": "10 MINUTES"}).items()
+            for name, length in MAP_WINDOWS.items()
         }
+    found |= {
+        f"map_total_{name}": f"SELECT player, SUM(n) AS n FROM cells {_window(length)} GROUP BY player"
+        for name, length in MAP_WINDOWS.items()
+    }
     found["shots"] = "SELECT kind, player, x, y, z, speed FROM plays(TABLE in_play) WHERE kind IN (1, 2)"
     return found

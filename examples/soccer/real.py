@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, default=Path("real.png"), help="where to draw it (real.png)")
     given = parser.parse_args()
     if not given.path.is_file():
-        parser.error(f"there is no file {given.path}")
+        parser.error(f"there is no file {given.path}; give the path of yours, with the columns that --help tells")
     answers = replayed(positions(given.path))
     draw(answers, given.picture)
     last = answers["running_game"].filter(

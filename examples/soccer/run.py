@@ -15,7 +15,7 @@ from pathlib import Path
 import functions
 import pyarrow as pa
 import pyarrow.parquet as pq
-from compare import compared
+from compare import compared, told
 from functions import FUNCTIONS
 from game import Game
 from picture import draw
@@ -106,10 +106,9 @@ def main() -> None:
     taken = time.perf_counter() - began
     faster = game.truth.seconds / taken
     print(f"{len(asked)} queries, {game.truth.seconds} s of the game in {taken:.1f} s: {faster:.1f} times real time")
-    for name, figure in compared(game, answers).items():
-        print(f"  {name:16} {figure:g}")
+    print(told(compared(game, answers)))
     draw(answers, given.picture)
-    print(f"  {given.picture}")
+    print(f"drawn in {given.picture}")
 
 
 if __name__ == "__main__":

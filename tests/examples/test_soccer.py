@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow.compute as pc
 import pytest
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "soccer"
@@ -45,6 +47,25 @@ def test_answers_are_what_happened(soccer: Any, answers: Any, tmp_path: Path) ->
     assert figures["metres_off"] < 0.01
     soccer["picture"].draw(found, tmp_path / "game.png")
     assert (tmp_path / "game.png").stat().st_size > 10_000
+
+
+def test_interruptions_are_when_the_ball_is_outside(soccer: Any) -> None:
+    """By the sensors' own clock, and players stay on the pitch: a game of four minutes, as only the ball tells it."""
+    game = soccer["game"]
+    played = game.Game(240, seed=5)
+    told = played.truth.interruptions
+    assert len(told) > 3 and {len(shot) for shot in played.truth.shots} == {2}
+    for begin, end in told[:4]:
+        readings = played.readings(int(begin) - 1, int(end) + 2)
+        own = readings.filter(pc.equal(readings["sid"], 4))
+        at = (own["ps"].to_numpy() - game.KICK_OFF_PS) / 1e12
+        assert at == pytest.approx(soccer["compare"].seconds_of(own["ts"]))
+        x, y = own["x"].to_numpy() / 1000, own["y"].to_numpy() / 1000
+        outside = (x < 0) | (x > game.WIDTH) | (np.abs(y) > game.HALF)
+        assert outside[(at > begin + 0.01) & (at < end - 0.01)].all() and not outside[at < begin - 0.01].any()
+        assert not outside[(at > end + 0.01) & (at < end + 0.3)].any()
+        feet = readings.filter(pc.greater_equal(readings["sid"], game.FEET))
+        assert pc.min(feet["x"]).as_py() > 0 and pc.max(feet["x"]).as_py() < 1000 * game.WIDTH
 
 
 @pytest.mark.parametrize("grid", ["64x100", "8x13"])
