@@ -260,7 +260,7 @@ def _plot(found: list[Measurement], delays: list[Delay], path: Path) -> None:
 @contextmanager
 def _example() -> Iterator[dict[str, Any]]:
     """The modules of the example, which import each other by their names."""
-    names = ("board", "compare", "functions", "game", "live", "queries", "run")
+    names = ("board", "compare", "functions", "game", "live", "queries", "run", "runners")
     sys.path.insert(0, str(EXAMPLE))
     try:
         yield {name: __import__(name) for name in names}

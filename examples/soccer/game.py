@@ -21,20 +21,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from runners import HALF, PLAYERS, TEAM, WIDTH, Runners
 
 BEGIN_US = 1_372_500_000_000_000
 KICK_OFF_PS = 10_753_295_594_424_116
 """When the game begins, and what the sensors' own clock says then, in picoseconds: as in the challenge."""
 SECOND = 1_000_000
-WIDTH, HALF = 52.483, 33.965
-"""The pitch in metres: x from 0 to WIDTH, y from -HALF to HALF, where the goals are."""
 POSTS, BAR = (22.5785, 29.8985), 2.44
-PLAYERS, TEAM = 16, 8
 BALLS, REFEREE, GLOVES, FEET = (4, 8, 10, 12), (105, 106), (97, 98, 99, 100), 200
 """The foot f of player p has the sensor FEET + 2 p + f; players 0 to 7 are team A, which shoots at y = HALF."""
 RATE, BALL_RATE, RADIUS = 200, 2000, 0.11
-FORMATION = ((26.24, -31.5), (11, -15), (26, -17), (41, -15), (10, -3), (42, -3), (22, 1), (28, 12))
-"""Where team A's players are at home, the goalkeeper first; team B's are at home where these are seen from its goal."""
 REACH, CATCHES = 34.0, 1.2
 """Shots come from within so many metres of the goal; a goalkeeper's gloves are so high."""
 LONGEST = 15
@@ -63,49 +59,15 @@ class Truth:
     interruptions: list[tuple[float, float]] = field(default_factory=list)
 
 
-class Game:
+class Game(Runners):
     """A game as functions of time: where players run, and what becomes of the ball."""
 
     def __init__(self, seconds: int, seed: int = 1) -> None:
-        self.random, self.truth = np.random.default_rng(seed), Truth(seconds)
-        self._paths()
+        super().__init__(np.random.default_rng(seed))
+        self.truth = Truth(seconds)
         self._ball = np.zeros((seconds * BALL_RATE, 6))
         self._hard = np.zeros(seconds * BALL_RATE)
         self._play()
-
-    def _paths(self) -> None:
-        """Homes on both halves, and waves around them; the game goes to and fro with all but the goalkeepers.
-
-        The referee is the last. Nobody comes further from home than 7 m by waves, and with the game than 2 and 9 m:
-        that leaves nobody off the pitch.
-        """
-        draw, own = self.random, np.array(FORMATION)
-        self._home = np.concatenate([own, [WIDTH, 0] - own, [[WIDTH / 2, 0.0]]])
-        count = len(self._home)
-        self._sizes = draw.uniform(0.5, 1.7, (count, 4, 2))
-        self._speeds = draw.uniform(0.1, 1.4, (count, 4, 2))
-        self._phases = draw.uniform(0, 2 * np.pi, (count, 4, 2))
-        self._follows = np.ones(count)
-        self._sizes[[0, TEAM]] *= 0.3
-        self._follows[[0, TEAM]] = 0
-        self._tide = draw.uniform(0, 2 * np.pi, 3)
-
-    def where(self, player: int, t: np.ndarray | float) -> np.ndarray:
-        """Where a player is at some instants, in metres."""
-        t = np.asarray(t, float)
-        angle = np.multiply.outer(t, self._speeds[player]) + self._phases[player]
-        near = self._home[player] + (self._sizes[player] * np.sin(angle)).sum(axis=-2)
-        across, along, back = (np.sin(speed * t + phase) for speed, phase in zip((0.21, 0.11, 0.29), self._tide))
-        return np.asarray(near + self._follows[player] * np.stack([2 * across, 6.5 * along + 2.5 * back], -1))
-
-    def foot(self, player: int, foot: int, t: np.ndarray | float) -> np.ndarray:
-        """A foot is beside the body, and before or behind it by turns."""
-        swing = 0.2 * np.sin(2 * np.pi * 1.4 * np.asarray(t, float) + np.pi * foot)
-        return self.where(player, t) + np.stack([np.full_like(swing, 0.15 * (2 * foot - 1)), swing], -1)
-
-    def glove(self, player: int, t: np.ndarray | float) -> np.ndarray:
-        """Both gloves of a goalkeeper are before him."""
-        return self.where(player, t) + 0.3
 
     def _play(self) -> None:
         """Who has the ball, and what he does with it, until the time is over."""

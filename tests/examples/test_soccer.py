@@ -20,7 +20,7 @@ SECONDS = 20
 @pytest.fixture(scope="module")
 def soccer() -> Any:
     """The modules of the example, which import each other by their names."""
-    names = ("board", "compare", "functions", "game", "live", "picture", "queries", "run")
+    names = ("board", "compare", "functions", "game", "live", "picture", "queries", "run", "runners")
     sys.path.insert(0, str(EXAMPLE))
     try:
         yield {name: __import__(name) for name in names}

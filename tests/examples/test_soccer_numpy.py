@@ -23,7 +23,7 @@ HIT, SHOT, OVER, OUT = range(4)
 @pytest.fixture(scope="module")
 def played() -> Any:
     """The readings of a game as columns of numpy, and the answers; whoever is told of a change has its time in seconds."""
-    names = ("compare", "functions", "game", "picture", "queries", "run")
+    names = ("compare", "functions", "game", "picture", "queries", "run", "runners")
     sys.path.insert(0, str(EXAMPLE))
     try:
         modules = {name: __import__(name) for name in names}

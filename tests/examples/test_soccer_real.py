@@ -25,7 +25,7 @@ def real() -> Any:
         yield real
     finally:
         sys.path.remove(str(EXAMPLE))
-        for name in ("real", "queries", "compare", "game", "picture"):
+        for name in ("real", "queries", "compare", "game", "picture", "runners"):
             sys.modules.pop(name, None)
 
 
