@@ -102,6 +102,8 @@ class LaterClusterings:
 class Draft(Declared):
     """What a script declares, on no Spark: `Application` declares it here as on a session."""
 
+    reads_files = False
+
     def __init__(
         self,
         master: str,

@@ -94,3 +94,14 @@ def test_help_has_an_example(command: str) -> None:
 def test_help_names_all_commands() -> None:
     result = CliRunner().invoke(app, ["--help"])
     assert all(f"\n  {command} " in result.stdout for command in ("run", "explain", "check", "clean", "demo", "bench"))
+
+
+def test_the_readme_names_all_commands() -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    commands = [
+        line.split()[0]
+        for line in CliRunner().invoke(app, ["--help"]).stdout.split("Commands:")[1].splitlines()
+        if line[2:3].isalpha()
+    ]
+    assert len(commands) > 15
+    assert [command for command in commands if f"\nwindrow {command}" not in readme] == []

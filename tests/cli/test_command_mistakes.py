@@ -76,7 +76,7 @@ MISTAKES = {
     ),
     "a key that is not there": (
         STREAM
-        + "CREATE SINK vwap USING delta OPTIONS (path 'out/vwap', holds 'answer', key 'day');\n"
+        + "CREATE SINK vwap USING delta OPTIONS (path 'out/vwap', holds 'answer', key 'day');\nINSERT INTO vwap\n"
         + QUERY.replace(";", " EMIT CHANGES;"),
         ["key 'day' is no column of the query (line 4, column", "^^^\n", "hint: its columns: "],
     ),
@@ -204,6 +204,22 @@ def test_a_mistake_is_shown_where_it_is_and_nothing_is_started(place: Path, mist
     assert "Traceback" not in result.output
     assert result.stdout == ""
     assert {path.name for path in place.iterdir()} == {"app.sql", "names.csv", "ticks"}
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        (QUERY.replace("SUM(price", "SUM(prise"), "unknown column 'prise' (line 4, column 20)"),
+        (QUERY.replace("SUM(price", "SUM(soundex(symbol)"), "nowhere' (line 2, column 32)"),
+        (QUERY, "nowhere' (line 2, column 32)"),
+    ],
+    ids=["a mistake", "what only Spark knows", "all else right"],
+)
+def test_a_script_is_checked_before_there_are_files(place: Path, query: str, words: str) -> None:
+    """That there are none yet is told last; Spark is not started to be told the same."""
+    result = ended(["check", "app.sql"], STREAM.replace("path 'ticks'", "path 'nowhere'") + query)
+    assert result.exit_code == 2
+    assert words in result.stderr and "starting Spark" not in result.output
 
 
 WRONG_ARGUMENTS = {

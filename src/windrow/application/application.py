@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.application.check_options import history_of, refuse_messages, source_options
+from windrow.application.check_options import absent, history_of, refuse_messages, source_options
 from windrow.application.check_sinks import Places, check_sink, sink_of
 from windrow.application.declaring import Declaring
 from windrow.application.script_text import ScriptText
 from windrow.compile.spell_names import declared_as
+from windrow.draft import NeedsSpark
 from windrow.errors import QueryError
 from windrow.language import (
     CreateIndex,
@@ -74,14 +75,33 @@ class Application:
         if not any(isinstance(statement, Insert | Query | CreateIndex) for statement in statements):
             raise QueryError("the script has no query", hint="SELECT ..., or INSERT INTO sink SELECT ...")
         self._inserts = Counter(statement.sink.lower() for statement in statements if isinstance(statement, Insert))
-        for statement in statements:
-            self._declare(statement)
-        self.session.check_views()
+        self._absent: list[QueryError] = []
+        """Paths with nothing at them: told when all else is right, where no file has to be read for that."""
+        try:
+            for statement in statements:
+                self._declare(statement)
+            self.session.check_views()
+        except NeedsSpark:
+            self._tell_absent()
+            raise
         for name, sink in self._declared.items():
             if not sink.rejected and name not in self._first:
                 raise self._script.error(
                     f"nothing is written to sink {name!r}", sink.name_span, f"INSERT INTO {name} SELECT ..."
                 )
+        self._tell_absent()
+
+    def _tell_absent(self) -> None:
+        if self._absent:
+            raise self._absent[0]
+
+    def _there(self, source: CreateStream | CreateTable) -> None:
+        """There are files of a source, or it is told later that there are none."""
+        error = absent(self._script, source)
+        if error is not None:
+            self._absent.append(error)
+            if self.session.reads_files or not source.columns:
+                self._tell_absent()
 
     def _declare(self, statement: Statement) -> None:
         match statement:
@@ -136,12 +156,14 @@ class Application:
                 return self.session.open_messages(*about, stream.columns)
         refuse_messages(self._script, stream)
         options = source_options(self._script, self.session, stream)
+        self._there(stream)
         with self._script.placed(stream.name_span):
             return self.session.open_stream(stream.format, options, _columns(stream))
 
     def _table(self, table: CreateTable) -> None:
         refuse_messages(self._script, table)
         options = source_options(self._script, self.session, table)
+        self._there(table)
         refresh = None if table.refresh_us is None else Refresh(table.refresh_us, table.read_at)
         with self._script.placed(table.name_span):
             self.session.open_table(table.name, table.format, options, _columns(table), refresh)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from windrow.application.declaring import Declaring
 from windrow.application.script_text import Created, ScriptText
+from windrow.errors import QueryError
 from windrow.language import CreateSink, CreateStream, CreateTable
 from windrow.language.spelling import closest
 from windrow.plan.history import History, history
@@ -31,22 +32,28 @@ def refuse_messages(script: ScriptText, statement: Created) -> None:
 
 
 def source_options(script: ScriptText, session: Declaring, source: CreateStream | CreateTable) -> dict[str, str]:
-    """The options of a source, whose path must be there."""
+    """The options of a source."""
     if source.format.lower() != DELTA or isinstance(source, CreateTable):
         check_format(script, session, source)
     check_keys(script, source)
     options = dict(source.options)
-    wrong = missing_path(source.format, options)
-    if wrong is not None:
-        raise script.error(
-            wrong, script.written(options.get("path"), source), "a path to files, or to a folder, that exists"
-        )
     places = {column.name: (column.start, column.end) for column in source.columns}
     lacks = missing_column(source.format, options, list(places))
     if lacks is not None:
         name, message, way_out = lacks
         raise script.error(message, places[name], way_out)
     return options
+
+
+def absent(script: ScriptText, source: CreateStream | CreateTable) -> QueryError | None:
+    """That there is nothing at the path of a source of files."""
+    options = dict(source.options)
+    wrong = missing_path(source.format, options)
+    if wrong is None:
+        return None
+    return script.error(
+        wrong, script.written(options.get("path"), source), "a path to files, or to a folder, that exists"
+    )
 
 
 def history_of(script: ScriptText, session: Declaring, stream: CreateStream) -> History | None:

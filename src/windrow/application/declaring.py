@@ -18,6 +18,9 @@ from windrow.plan.timed_by import TimedBy
 class Declaring(Protocol):
     """Where the statements of a script are declared: a `Session`, or a `Draft`, which has no Spark."""
 
+    reads_files: bool
+    """Whether a stream is opened on its files; else the columns that are declared are enough."""
+
     def open_stream(self, format: str, options: Mapping[str, str], ddl: str | None) -> Any:
         """A stream, to be given to `declare_opened`; without `ddl`, its columns are found in the files."""
 

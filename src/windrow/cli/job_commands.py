@@ -89,9 +89,14 @@ def ask(
 ) -> None:
     """Ask an index of a job, as of its last committed batch. The job is not disturbed.
 
+    The script of the job declares it. SQL is the language of queries, without windows, over the events that the index
+    holds. What WHERE says of the first columns of its key is looked up; the rest is read and filtered.
+
     \b
-    Example:
+    Where the script has CREATE INDEX speeds ON positions [RANGE 5 MINUTES SLIDE 1 MINUTE]
+    (xway, dir, seg, vid) INCLUDE (speed):
       windrow ask checkpoints/app "SELECT AVG(speed) FROM speeds WHERE xway = 1 AND dir = 0 AND seg = 5"
+      windrow ask checkpoints/app "SELECT vid, speed FROM speeds WHERE xway = 1 AND dir = 0 AND seg = 5" --format csv
     """
     with user_errors():
         from windrow.cli.ask import ask_index

@@ -67,6 +67,8 @@ class Session(SessionStreams, SessionPlugins):
     seconds", is how often the idle clocks of all streams are looked at: one heartbeat for all that say no other.
     """
 
+    reads_files = True
+
     def __init__(
         self,
         spark: SparkSession | None = None,
