@@ -43,6 +43,8 @@ def test_all_input_is_worked_off_and_every_window_equals_the_oracle(
     assert "ticks: 600 events" in done.stdout
     assert "rejected: none" in done.stdout
     assert "-- query_1" in done.stdout
+    rows = len(expected(tmp_path / "ticks"))
+    assert f"\nvwap: {rows:,} rows, parquet " in done.stdout and "\nquery_1: " in done.stdout
     assert done.stdout.endswith("all input is worked off\n")
     assert not list(tmp_path.glob("windrow-*")), "the temporary checkpoint and the log are gone"
 

@@ -68,12 +68,10 @@ def test_a_job_is_running_then_killed_or_stopped(tmp_path: Path) -> None:
     note.end()
     assert told(tmp_path)["state"] == "stopped"
     text = CliRunner().invoke(app, ["status", str(tmp_path)]).output
-    assert (
-        "tx: 40 events" in text
-        and "not read yet: tx/0 5" in text
-        and "2 restarts" in text
-        and "last batch: tx 11" in text
-    )
+    rows = dict(line.strip().split(maxsplit=1) for line in text.splitlines() if line.startswith("  "))
+    assert rows["events"].startswith("40 ") and rows["restarts"] == "2" and rows["rejected"] == "3 late"
+    assert "\n  not read yet tx/0 5\n" in text and "\n  last batch   11\n" in text
+    assert text.startswith("stopped, begun 20") and "\nqueries: alerts\ntx\n  events " in text
 
 
 def test_a_job_that_ends_by_itself_has_ended_and_may_live_again(tmp_path: Path) -> None:

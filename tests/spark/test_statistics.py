@@ -54,7 +54,7 @@ def test_a_restart_plans_by_what_was_measured_and_loses_no_window(spark, tmp_pat
     assert kept_statistics(checkpoint)["ticks"]["ticks"].groupings == own.groupings
     told = json.loads(CliRunner().invoke(app, ["status", str(checkpoint), "--json"]).output)
     assert told["statistics"]["ticks"]["ticks"]["rate"] == own.rate
-    assert "measured: 10 events a second" in CliRunner().invoke(app, ["status", str(checkpoint)]).output
+    assert "  measured     10 events a second" in CliRunner().invoke(app, ["status", str(checkpoint)]).output
 
     for number in range(3, 5):
         write(folder, number)

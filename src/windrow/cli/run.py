@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
@@ -114,6 +115,11 @@ def run_script(
         if lines is None and not console.is_terminal:  # there the last table stays
             for stream, figures in job.progress().items():
                 typer.echo(line_of(shown_name(stream), figures))
+            written = Counter[str]()
+            for figures in job.progress().values():
+                written.update(figures["rows"])
+            for name, place in places.items():
+                typer.echo(f"{name}: {written[name]:,} rows, {place}")
         if lines is not None:
             lines.tell("ended", worked_off=worked_off)
         else:
