@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from tick_files import QUERY, SINK, STREAM, placed, write_ticks
 from typer.testing import CliRunner, Result
 
+from windrow.cli import mistakes
 from windrow.cli.main import app
 from windrow.spark.job.hold import Hold
 from windrow.spark.launch import _end_at_once
@@ -280,3 +282,22 @@ def test_an_interrupted_spark_is_gone_before_its_temporary_files_are(ends: bool)
     _end_at_once(SimpleNamespace(sparkContext=context))  # type: ignore[arg-type]
     server.handle_error(None, None)  # as PySpark does when the JVM is gone
     assert done == ["closed", "waited"] + ([] if ends else ["killed"])
+
+
+def test_ctrl_c_while_spark_is_asked_leaves_one_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """py4j logs the interrupt with its trace before it hands it on; other words of a log are heard."""
+
+    def ended(code: int) -> None:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(mistakes.os, "_exit", ended)
+    with pytest.raises(SystemExit) as left, mistakes.user_errors():
+        logging.warning("of something else")
+        logging.error("KeyboardInterrupt while sending command.")
+        raise KeyboardInterrupt
+    assert left.value.code == 130 and capsys.readouterr().err == "stopped at once\n"
+    assert [record.getMessage() for record in caplog.records] == ["of something else"]
+    logging.error("KeyboardInterrupt while sending command.")
+    assert len(caplog.records) == 2

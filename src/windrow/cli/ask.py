@@ -28,6 +28,8 @@ def ask_index(checkpoint: str, text: str, format: str) -> None:
     place = place_of(checkpoint, settings_outside_spark())
     if not place.is_folder():
         raise SettingsError(f"there is no checkpoint {checkpoint!r}")
+    if not (place / "windrow.json").exists():
+        raise SettingsError(f"{checkpoint} is no checkpoint of a job\nhint: the folder that --checkpoint named")
 
     def named(name: str) -> tuple[IndexFacts, PublishedIndex]:
         index = published_index(place, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ DIED, MISTAKEN, INTERRUPTED = 1, 2, 130
 @contextmanager
 def user_errors() -> Iterator[None]:
     """Print the errors that a user can cause as they are, without a trace from inside, and exit."""
+    log = logging.getLogger()
+    log.addFilter(_not_py4j)
     try:
         yield
     except StoppedQueriesError as error:
@@ -33,3 +36,10 @@ def user_errors() -> Iterator[None]:
         # Spark would be waited for at a normal exit; left alone, it sees that we are gone and ends too
         sys.stdout.flush()
         os._exit(INTERRUPTED)
+    finally:
+        log.removeFilter(_not_py4j)
+
+
+def _not_py4j(record: logging.LogRecord) -> bool:
+    """py4j logs a trace when Ctrl-C comes while Spark is asked something: no fault of anybody's."""
+    return "KeyboardInterrupt while sending command" not in record.getMessage()
