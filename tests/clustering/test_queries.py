@@ -407,3 +407,35 @@ def test_queries_with_the_same_clustering_have_one_summary():
     shared = share_clusters({str(i): plan.queries[0] for i, plan in enumerate(own)})
     assert len({query.clusters for query in shared.values()}) == 1
     assert len({plan.queries[0].clusters for plan in own}) == 3
+
+
+@pytest.mark.parametrize(
+    "window", ["[RANGE 30 SECONDS SLIDE 10 SECONDS]", "[PARTITION BY road ROWS 20 SLIDE 5]", "[RANGE 20 SECONDS]"]
+)
+@pytest.mark.parametrize("group", ["road, cid", "2, 1", "ALL"])
+def test_clusters_may_be_named_in_group_by_and_their_columns_stand_in_brackets(window: str, group: str):
+    """There is a row for each cluster anyway."""
+    text = f"SELECT cid, road, COUNT(*) AS n, AVG(speed) AS mean FROM cars {window} GROUP BY {{}} CLUSTER BY {{}} USING C_BIRCH(5)"
+    events = cars(120)
+    plain = windrow.replay(text.format("road", "x, y"), cars=events).to_pylist()
+    assert len(plain) > 20
+    assert windrow.replay(text.format(group, "(x, y)"), cars=events).to_pylist() == plain
+
+
+def test_clusters_that_have_no_such_name_are_not_grouped_by():
+    with pytest.raises(QueryError, match="unknown column 'cid'"):
+        windrow.replay(
+            "SELECT c FROM cars [RANGE 30 SECONDS SLIDE 10 SECONDS] GROUP BY cid CLUSTER BY x, y AS c USING C_BIRCH(5)",
+            cars=cars(9),
+        )
+
+
+@pytest.mark.parametrize("place", [(31.518608887788048, -8.043357541871252, 35.97048781931599), (0.1, 1e6 / 3, -7.7)])
+def test_points_of_one_place_have_no_radius_in_a_grid(place: tuple[float, float, float]):
+    events = pa.table({"ts": pa.array([1, 1, 1], TIME)} | {name: [at] * 3 for name, at in zip("xyz", place)})
+    (found,) = windrow.replay(
+        "SELECT COUNT(cid) AS n, RADIUS(cid) AS radius FROM cars [ROWS 3 SLIDE 3] CLUSTER BY x, y, z USING DENSITY_GRID(5, 1)",
+        cars=events,
+        flush=True,
+    ).to_pylist()
+    assert (found["n"], found["radius"]) == (3, 0.0)

@@ -158,6 +158,8 @@ class QueryParser(KsqlParser):
         expressions = self._parse_csv(self._parse_disjunction)
         if not expressions:
             self._fail("expected what to cluster after CLUSTER BY")
+        if len(expressions) == 1 and isinstance(expressions[0], exp.Tuple):  # CLUSTER BY (x, y)
+            expressions = expressions[0].expressions
         if self._word() not in ("AS", *METHOD_WORDS):
             hint = "CLUSTER BY x, y AS cluster USING C_BIRCH(50)"
             self._fail_since(index, "CLUSTER BY needs USING and a method", hint)

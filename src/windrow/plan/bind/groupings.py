@@ -10,6 +10,7 @@ from windrow.language import error_at, expression_sql, parse_expression
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.names import is_star
+from windrow.plan.bind.order import selected
 
 Sets = list[list[exp.Expr]]
 
@@ -31,8 +32,22 @@ _MANY = exp.Rollup | exp.Cube | exp.GroupingSets
 def grouped_by(tree: exp.Select, scope: Scope) -> tuple[list[exp.Expr], Sets | None]:
     """The expressions of GROUP BY, and the groupings that it asks for; None where that is one by all of them."""
     given, sets = _written(tree, scope)
+    if sets is None:
+        given = [node for node in given if not _is_cluster(node, tree, scope)]
     always = [] if tree.args.get("group") is None else tree.args["group"].args.get(ALWAYS) or []
     return [*given, *always], None if sets is None else [[*chosen, *always] for chosen in sets]
+
+
+def _is_cluster(node: exp.Expr, tree: exp.Select, scope: Scope) -> bool:
+    """Whether it is the name of the clusters, of each of which there is a row anyway; no column has it."""
+    clusters = tree.args.get("cluster")
+    if clusters is None:
+        return False
+    if isinstance(node, exp.Literal) and not node.is_string:
+        node = selected(tree, node, "group", scope.text)
+    node = node.unnest()
+    named = isinstance(node, exp.Column) and not node.table
+    return named and node.name.lower() == clusters.args["alias"].name.lower()
 
 
 def has_groupings(tree: exp.Select) -> bool:
