@@ -307,7 +307,7 @@ PAPERS: tuple[Reproduced, ...] = (
         "bytes of the state from SQL, and of partials and bitmaps below",
         "small and sublinear for aggregation and regression, as there; 1.4 of the widest alone with so few "
         "granules, which is arithmetic: 14 of them to 10. On Spark three levels of 100 groups take 0.17 to 0.63 "
-        "of the widest and the finest alone (quick form), five 0.14 to 1.18. Recurring: a bit an item and "
+        "of the widest and the finest alone (quick form), five 0.14 to 1.15. Recurring: a bit an item and "
         "granule, as there, in a half to a quarter of what counts take, which are kept where they are asked for, too",
     ),
     Reproduced(
