@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawn_examples import examples
+from storage.stores import CountingBlocks
 from windrow.operators import row_table, rows_in_blocks
 from windrow.operators.row_table import RowTable
 from windrow.storage import chunks
@@ -129,3 +130,43 @@ def test_a_table_that_is_opened_anew_for_every_batch_is_swept_all_the_same(monke
         table.save(version)
         snapshot, most = table.snapshot(), max(most, len(table))
     assert most < 12
+
+
+def test_where_memory_is_short_a_row_in_blocks_takes_little_beside_it(monkeypatch: pytest.MonkeyPatch):
+    """Of rows that come and go, a window of 10,000: neither the room to grow nor slots of rows that left double it."""
+    limit, window = 700_000, 10_000
+    table = RowTable([pa.int64(), pa.string()], ("n", "since"), "t", WorkingSet(MemoryBlocks(), limit))
+    most = 0
+    for start in range(0, 8 * window, 1000):
+        numbers = range(start, start + 1000)
+        slots = table.slots_of([pa.array(numbers), pa.array([f"row {number:030}" for number in numbers])], 1000)
+        table.side["n"][slots], table.side["since"][slots] = 1, list(numbers)
+        table.touch(slots)
+        if table.crowded:
+            table.sweep(table.side["since"][: len(table)] >= start + 1000 - window)
+        most = max(most, table.nbytes)
+        table.save(start + 1)
+    assert table.in_blocks and most < 55 * window
+
+
+def test_rows_that_nobody_seeks_leave_their_blocks_behind_and_no_other_is_written(monkeypatch: pytest.MonkeyPatch):
+    """As SlideM does: a block is written once, and deleted when the rows in it have left."""
+    monkeypatch.setattr(chunks, "CHUNK", 64)
+    monkeypatch.setattr(rows_in_blocks, "LARGE_BYTES", 400)
+    monkeypatch.setattr(row_table, "FEW", 16)
+    store = CountingBlocks()
+    table, snapshot = RowTable([pa.int64()], ("n",), "t", store, sought=False), {}
+    for batch in range(40):
+        table.append([pa.array(range(batch * 64, batch * 64 + 64))], 64)
+        if batch == 3:
+            table.give()
+            store.counted()
+        if batch > 3:
+            assert table.drop_first(64) == 64
+            table.save(batch)
+            done, snapshot = store.counted(), table.snapshot()
+            assert batch == 4 or done["write"] <= 64 // table._rows.page_rows + 2
+        table = RowTable([pa.int64()], ("n",), "t", store, snapshot, sought=False) if batch > 10 else table
+    assert table.in_blocks and len(table) == 256
+    assert table.columns_of(np.arange(256))[0].to_pylist() == list(range(36 * 64, 40 * 64))
+    assert len(store) == 256 // table._rows.page_rows + 256 // 64

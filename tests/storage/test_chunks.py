@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from windrow.storage import chunks
-from windrow.storage.blocks import MemoryBlocks
+from windrow.storage.blocks import MemoryBlocks, PrefixedBlocks
 from windrow.storage.chunks import SlotChunks
+from windrow.storage.working_set import WorkingSet
 
 from .stores import CountingBlocks
 
@@ -86,3 +87,21 @@ def test_a_narrower_column_lets_go_of_its_last_chunks(tiny):
     assert (len(blocks), loaded(SlotChunks("x", blocks, store.snapshot()))) == (1, [0, 1, 2, 3])
     store.save(saver(np.arange(0)), 0, 3)
     assert (len(blocks), store.snapshot()) == (0, {"versions": []})
+
+
+def test_what_is_kept_as_it_was_written_is_given_up_where_memory_is_short():
+    """It counts as what is held, and is read from the store again."""
+    store = MemoryBlocks()
+    working = WorkingSet(store, 80_000)
+    column = np.random.default_rng(1).integers(0, 2**60, chunks.CHUNK)
+    kept = SlotChunks("c", PrefixedBlocks(working, "p."))
+    kept.touch(np.arange(len(column)))
+    kept.save(lambda slots: {"v": pa.array(column[slots])}, len(column), 1)
+    held = kept.nbytes
+    assert held > 50_000
+    working.held = held
+    working.claim(0)
+    assert (kept.nbytes, working.held) == (0, 0)
+    again = SlotChunks("c", PrefixedBlocks(working, "p."), kept.snapshot())
+    again.adopt(kept)
+    assert np.concatenate([batch.column("v").to_numpy() for batch in again.load()]).tolist() == column.tolist()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from windrow.compile.figures import Figures
+from windrow.plan.nodes.aggregates import OF_ONE_ROW
 from windrow.plan.nodes.changes import (
     ClusterGroup,
     Distinct,
@@ -18,6 +19,7 @@ from windrow.plan.nodes.changes import (
     SetNode,
     Stamp,
     Union,
+    leave_in_order,
 )
 from windrow.plan.nodes.joins import Join
 
@@ -69,7 +71,8 @@ def held_by(root: Node, figures: Figures) -> Iterator[Held]:
             case Group(measures=measures):
                 rows = rows_of(node.child, figures)
                 for partial in dict.fromkeys(measure.aggregate.partial for measure in measures):
-                    if rows is not None and partial.user is None and not partial.reversible:
+                    few = partial.kind in OF_ONE_ROW and leave_in_order(node.child)
+                    if rows is not None and partial.user is None and not (partial.reversible or few):
                         yield Held(f"the values of {partial}", rows.most * (3 * WORD + SLOT_BYTES))
             case Ranked(child=child) | Stamp(child=child):
                 rows = rows_of(child, figures)

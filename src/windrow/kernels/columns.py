@@ -77,6 +77,15 @@ def live(codes: np.ndarray, rows: Rows, *, nulls: bool = False) -> np.ndarray:
     return frozen(codes if mask is None else np.where(mask, codes, codes.dtype.type(-1)))
 
 
+def counted(rows: Rows) -> np.ndarray:
+    """The places of the rows that neither a FILTER nor a NULL keeps out.
+
+    >>> counted(Rows(pa.array([1, None, 3]), np.arange(3), np.array([True, True, False]))).tolist()
+    [0]
+    """
+    return np.flatnonzero(live(np.zeros(len(rows.times), np.int64), rows) >= 0)
+
+
 def words(values: pa.Array, dtype: type[np.generic] | np.dtype, per_value: int = 1) -> np.ndarray:
     """The memory of a fixed-width column as numbers of `dtype`; what stands at a NULL is arbitrary.
 

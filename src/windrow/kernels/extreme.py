@@ -9,7 +9,7 @@ import pyarrow as pa
 from numba import njit
 
 from windrow.kernels.bits import keys, unkeyed
-from windrow.kernels.columns import columns, frozen, live, plain
+from windrow.kernels.columns import columns, counted, frozen, live, plain
 from windrow.kernels.kernel import Fields, Irreversible, Lowered, Rows, flag, integer
 
 
@@ -35,6 +35,12 @@ class Extreme(Irreversible):
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
         _combine(into["key"], into["has"], frozen(slots), columns(newer, "key", "has"), self.largest)
+
+    def ranks(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        assert rows.values is not None
+        places = counted(rows)
+        ranks = keys(plain(rows.values.take(pa.array(places))))
+        return places, ranks if self.largest else ~ranks
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
         return Lowered(unkeyed(partials["key"], partials["has"], self.type).cast(type))

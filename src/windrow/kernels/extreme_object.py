@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-from windrow.kernels.columns import frozen, live, plain, words
+from windrow.kernels.columns import counted, frozen, live, plain, words
 from windrow.kernels.kernel import OBJECT, Field, Fields, Irreversible, Lowered, Rows
 
 
@@ -45,6 +45,12 @@ class ExtremeObject(Irreversible):
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
         self._fold(into["value"], slots, newer["value"].tolist())
+
+    def ranks(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        assert rows.values is not None
+        places = counted(rows)
+        _, ranks = ranked(plain(rows.values.take(pa.array(places))))
+        return places, ranks if self.largest else ~ranks
 
     def _fold(self, held: np.ndarray, slots: np.ndarray, values: list[Any]) -> None:
         """One comparison of two objects per slot: ranking them would need them in Arrow first, which costs more.

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numba import njit
 
 from windrow.kernels import bits
-from windrow.kernels.columns import columns, frozen, live, plain, plain_type, valid
+from windrow.kernels.columns import columns, counted, frozen, live, plain, plain_type, valid
 from windrow.kernels.extreme_object import ranked
 from windrow.kernels.kernel import OBJECT, Field, Fields, Irreversible, Lowered, Rows, flag, integer
 from windrow.kernels.picked_value import lower_values, put_values, take_over, value_fields
@@ -60,6 +60,14 @@ class ValueBy(Irreversible):
         slots = np.flatnonzero(won != NONE)
         if len(slots):
             put_values(into, slots, x.take(pa.array(won[slots])), self.type)
+
+    def ranks(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        assert rows.values is not None
+        _, y = (plain(part) for part in plain(rows.values).flatten())
+        places = counted(Rows(y, rows.times, rows.mask))
+        y = y.take(pa.array(places))
+        ranks = bits.keys(y) if bits.fits(self.by) else ranked(y)[1]
+        return places, ranks if self.largest else ~ranks
 
     def _pick_objects(self, into: Fields, won: np.ndarray, codes: np.ndarray, y: pa.Array, times: np.ndarray) -> None:
         """The best of the rows by rank, then one comparison of objects for each slot."""

@@ -39,7 +39,7 @@ class ObjectStates:
 
     def __init__(self, codec: StateCodec, family: str, blocks: Blocks, snapshot: Snapshot | None) -> None:
         self._codec = codec
-        self._chunks = SlotChunks(family, blocks, snapshot)
+        self._chunks = SlotChunks(family, blocks, snapshot, keeps=False)
         self._stored: list[bytes | None] = []
         self.dues: dict[int, int] = {}
         for batch in self._chunks.load():
@@ -121,7 +121,7 @@ class ColumnStates:
     def __init__(self, what: str, first: Any, family: str, blocks: Blocks, snapshot: Snapshot | None) -> None:
         """`first` is the state of a key before its first event."""
         self._first = {name: _number(what, name, value) for name, value in _columns(what, first).items()}
-        self._chunks = SlotChunks(family, blocks, snapshot)
+        self._chunks = SlotChunks(family, blocks, snapshot, keeps=False)
         self._columns = {name: _repeated(value, 64) for name, value in self._first.items()}
         self._used = 0
         for batch in self._chunks.load():

@@ -63,7 +63,7 @@ class GroupRows:
             elif kernel.reversible and (partial.kind not in LISTS or leave_in_order(child)):
                 self._folded[partial] = Reversible(kernel, *place)
             else:
-                self._folded[partial] = HeldValues(kernel, partial.type or pa.null(), *place)
+                self._folded[partial] = HeldValues(kernel, partial.type or pa.null(), *place, leave_in_order(child))
         self._sums = [folded for folded in self._folded.values() if isinstance(folded, Reversible)]
         self._in_turn = len(self._sums) == len(self._folded) and all(map(goes_in_turn, self._kernels.values()))
         self.overflows = 0

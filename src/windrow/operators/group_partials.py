@@ -15,7 +15,7 @@ class GroupPartials:
 
     def __init__(self, kernel: Kernel, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._kernel = kernel
-        self._chunks = SlotChunks(family, blocks, snapshot)
+        self._chunks = SlotChunks(family, blocks, snapshot, keeps=False)
         self._state = identity(kernel, 0)
         for batch in self._chunks.load():
             columns = {name: batch.column(name) for name in batch.schema.names if name != ROWS}

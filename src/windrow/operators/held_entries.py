@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
+from numba import njit
 
 from windrow.kernels import Rows
 from windrow.operators.instants import Instants
@@ -14,12 +17,24 @@ from windrow.operators.row_table import RowTable
 from windrow.storage.blocks import Blocks, Snapshot
 
 
+@runtime_checkable
+class Ranking(Protocol):
+    """A kernel whose answer is drawn from one row: of those with the greatest rank, the newest."""
+
+    def ranks(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """The places of the rows that count, and the rank of each."""
+
+
 class HeldEntries:
     """Every distinct (group, values, time) that is there, and how often.
 
     Over the pairs of group and instant of a batch an entry is there in intervals of pairs, from where it came, or the
     group's first, to where it went, or the group's last. Copies of an entry come with the first of them, or with
     `latest` with the last.
+
+    With a `ranking` rows leave as they came. Then an entry goes as soon as a newer one of its group is ranked as high,
+    for no answer will be drawn from it again, and its `-` finds nothing to take away. So the few are held that will be
+    the highest when others have left, or, where values only fall, all: the deque by which maxima of windows are found.
     """
 
     def __init__(
@@ -29,8 +44,10 @@ class HeldEntries:
         blocks: Blocks,
         snapshot: Snapshot | None = None,
         latest: bool = False,
+        ranking: Ranking | None = None,
     ) -> None:
         snapshot = snapshot or {"values": None, "turns": 0}
+        self._ranking = ranking
         self._latest, self._turns = latest, int(snapshot["turns"])
         types = [pa.int64(), *types, pa.bool_(), pa.int64()]
         self._table = RowTable(types, ("n", "group", "turn"), family, blocks, snapshot["values"])
@@ -63,6 +80,8 @@ class HeldEntries:
         moves = np.searchsorted(entries, slots)
         there = _intervals(moves, pairs.codes, weights, side["n"][entries], firsts[owners], lasts[owners] + 1)
         np.add.at(side["n"], slots, weights)
+        if self._ranking is not None:
+            self._let_outdone_go(self._ranking, entries, replace(order, values=held[0]))
         if self._table.crowded:
             self._table.sweep(side["n"] != 0)
         return held, order, there
@@ -85,6 +104,17 @@ class HeldEntries:
     def snapshot(self) -> Snapshot:
         return {"values": self._table.snapshot(), "turns": self._turns}
 
+    def _let_outdone_go(self, ranking: Ranking, entries: np.ndarray, rows: Rows) -> None:
+        """Keep of `entries`, whose `rows` these are, those that a newer one of the same group has not outdone."""
+        often, groups = self._table.side["n"], self._table.side["group"][entries]
+        places, ranks = ranking.ranks(replace(rows, mask=np.asarray(rows.mask) & (often[entries] > 0)))
+        order = np.lexsort((-rows.times[places], groups[places]))
+        places, stays = places[order], np.zeros(len(entries), bool)
+        stays[places] = _highest_so_far(groups[places], ranks[order])
+        going = entries[~stays & (often[entries] != 0)]
+        often[going] = 0
+        self._table.touch(going)
+
     def _take_turns(self, slots: np.ndarray, known: int) -> None:
         """Copies of a value at one time are one entry."""
         turns = self._turns + np.arange(len(slots))
@@ -101,6 +131,18 @@ class HeldEntries:
         ranks = np.empty(len(entries), np.int64)
         ranks[np.lexsort((self._table.side["turn"][entries], times.to_numpy()))] = np.arange(len(entries))
         return tuple(values), Rows(None, ranks, passing.to_numpy(zero_copy_only=False))
+
+
+@njit(cache=True, nogil=True)
+def _highest_so_far(groups: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """Which entries, newest first in each group, are ranked higher than all before them."""
+    highest = np.zeros(groups.size, np.bool_)
+    most = np.int64(0)
+    for i in range(groups.size):
+        if i == 0 or groups[i] != groups[i - 1] or ranks[i] > most:
+            highest[i] = True
+            most = ranks[i]
+    return highest
 
 
 def _intervals(

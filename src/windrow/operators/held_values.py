@@ -11,7 +11,7 @@ from windrow.kernels import Fields, Kernel, Rows, take
 from windrow.kernels.edge_value import EdgeValue
 from windrow.kernels.user import User
 from windrow.operators.group_partials import GroupPartials
-from windrow.operators.held_entries import HeldEntries
+from windrow.operators.held_entries import HeldEntries, Ranking
 from windrow.operators.instants import Instants
 from windrow.operators.interval_fold import fold_intervals
 from windrow.operators.merge_fold import fold_in_order
@@ -26,13 +26,21 @@ class HeldValues:
     """
 
     def __init__(
-        self, kernel: Kernel, type: pa.DataType, family: str, blocks: Blocks, snapshot: Snapshot | None = None
+        self,
+        kernel: Kernel,
+        type: pa.DataType,
+        family: str,
+        blocks: Blocks,
+        snapshot: Snapshot | None = None,
+        in_order: bool = False,
     ) -> None:
+        """Of rows that leave `in_order`, as they came, not all are kept where the answer is drawn from one of them."""
         self._kernel = kernel
         last = None if snapshot is None else snapshot["last"]
         self._last = GroupPartials(kernel, f"{family}.last", blocks, last)
         latest = isinstance(kernel, EdgeValue) and kernel.latest
-        self._entries = HeldEntries([type], family, blocks, snapshot, latest)
+        ranking = kernel if in_order and isinstance(kernel, Ranking) else None
+        self._entries = HeldEntries([type], family, blocks, snapshot, latest, ranking)
 
     @property
     def nbytes(self) -> int:

@@ -16,6 +16,9 @@ from windrow.storage.working_set import working_set_of
 FEW = 1024
 """A table with fewer slots than this is not worth sweeping."""
 
+WORD = 8
+"""Bytes of a number beside a row, and of its hash."""
+
 HASH = "#hash"
 """The column of a chunk that has the hashes of rows which are in blocks."""
 
@@ -116,10 +119,15 @@ class RowTable:
     def crowded(self) -> bool:
         """Whether it has grown so much since it was last swept that a look at what is needed pays.
 
-        To let go of the first rows in memory costs less, so that half as many more are enough for that.
+        To let go of the first rows costs less, so that half as many more are enough for that.
         """
-        more = self._settled if self._sought or self.in_blocks else self._settled // 2
+        more = self._settled // (4 if self._is_short else 1 if self._sought else 2)
         return len(self) > self._settled + more + FEW
+
+    @property
+    def _is_short(self) -> bool:
+        """Whether there is no room to grow by half, so that slots nobody needs have to go sooner than they would."""
+        return self.in_blocks and self._working is not None and not self._working.has_room(self.nbytes // 2)
 
     @property
     def nbytes(self) -> int:
@@ -131,7 +139,8 @@ class RowTable:
         """How much less would be in memory if its rows were in blocks."""
         if not self._types or len(self) < FEW or self._rows is self._stored:
             return 0
-        return max(0, self._rows.nbytes - 24 * self.capacity)
+        left = len(self) * WORD * (len(self.side) + (3 if self._sought else 1))
+        return max(0, self.nbytes - left - left // 8)
 
     def give(self) -> None:
         """Put the rows into blocks, and keep in memory what finds them."""
@@ -180,10 +189,13 @@ class RowTable:
         self._chunks.touch(slots)
 
     def sweep(self, needed: np.ndarray) -> np.ndarray | None:
-        """Keep only the slots that `needed` marks; returns those, in their new order, or None if most are needed."""
+        """Keep only the slots that `needed` marks; returns those, in their new order, or None if most are needed.
+
+        Where memory is short, a fifth that is not needed is enough.
+        """
         kept = np.flatnonzero(needed[: len(self)])
         self._settled = len(kept)
-        if 2 * len(kept) > len(self):
+        if (5 if self._is_short else 8) * len(kept) > 4 * len(self):
             return None
         self._sweeps += 1
         side = {name: self.side[name][kept] for name in self._names}
@@ -208,10 +220,10 @@ class RowTable:
     def drop_first(self, count: int) -> int:
         """Let go of at most the first `count` slots of rows that nobody seeks; how many went, the others move up.
 
-        Without a whole chunk, or where the rows are in blocks, none goes.
+        Without a whole chunk none goes. Rows in blocks go block by block.
         """
-        if not isinstance(self._rows, RowsInMemory):
-            return 0
+        if isinstance(self._rows, RowsInBlocks):
+            count -= count % self._rows.page_rows  # both are powers of two
         count = self._chunks.drop_first(count)
         self._move_up(count)
         self._settled = len(self) if count else self._settled
@@ -225,8 +237,8 @@ class RowTable:
         for column in self.side.values():
             move_up(column[: len(self)], count)
             column[kept:] = 0
-        assert isinstance(self._rows, RowsInMemory)
         self._rows.drop_first(count)
+        self._fit_side()
         self._claim()
 
     @property

@@ -27,7 +27,7 @@ FEWEST, MOST = 16, 8192
 """Rows in a block, however large or small they are."""
 
 FIRST = 64
-"""Slots of a new table."""
+"""Slots of a new table, and of its index."""
 
 
 class RowsInBlocks:
@@ -61,7 +61,8 @@ class RowsInBlocks:
         snapshot = snapshot or {"page": MOST, "first": 0, "rows": 0, "row_bytes": 0}
         self._types = tuple(types)
         self._schema = pa.schema([(row_column(i), type) for i, type in enumerate(self._types)])
-        self._page_rows: int = snapshot["page"]
+        self.page_rows: int = snapshot["page"]
+        """Rows in each block but the last."""
         self._first: int = snapshot["first"]
         self._used: int = snapshot["rows"]
         self.row_bytes: int = snapshot["row_bytes"]
@@ -72,23 +73,18 @@ class RowsInBlocks:
         self.restore(np.empty(0, np.int64))
 
     def snapshot(self) -> Snapshot:
-        kept = {"page": self._page_rows, "first": self._first, "rows": self._used}
+        kept = {"page": self.page_rows, "first": self._first, "rows": self._used}
         return kept | {"row_bytes": self.row_bytes}
 
     def restore(self, hashes: np.ndarray) -> None:
         """The hashes of all rows that are there."""
-        capacity = FIRST
-        while capacity < len(hashes):
-            capacity *= 2
-        self.hashes = np.concatenate([hashes, np.zeros(capacity - len(hashes), np.int64)])
-        self._index = np.full(2 * capacity if self._sought else 0, -1, np.int32)
-        if self._sought:
-            _insert(self._index, self.hashes, 0, len(hashes))
+        self.hashes = np.concatenate([hashes, np.zeros(FIRST, np.int64)])
+        self._reindex(len(hashes))
 
     def begin(self, rows: int, nbytes: int) -> None:
         """So many rows will come, which take so much in memory."""
         self.row_bytes = -(-nbytes // max(rows, 1))
-        self._page_rows = page_rows(rows, nbytes, PAGE_BYTES if self._sought else LARGE_BYTES)
+        self.page_rows = page_rows(rows, nbytes, PAGE_BYTES if self._sought else LARGE_BYTES)
 
     def __len__(self) -> int:
         return self._used
@@ -131,8 +127,8 @@ class RowsInBlocks:
         self.hashes[start : start + count] = hashes
         rows = pa.RecordBatch.from_arrays(list(columns), schema=self._schema)
         while done < count:
-            page, begin = divmod(self._used, self._page_rows)
-            part = rows.slice(done, self._page_rows - begin)
+            page, begin = divmod(self._used, self.page_rows)
+            part = rows.slice(done, self.page_rows - begin)
             self._kept.put(self._first + page, in_one([*([self._page(page)] if begin else []), part]))
             self._used += part.num_rows
             done += part.num_rows
@@ -145,13 +141,13 @@ class RowsInBlocks:
         width = len(self._types) if first is None else first
         if not len(slots):
             return tuple(pa.array([], type) for type in self._types[:width])
-        pages = slots // self._page_rows
+        pages = slots // self.page_rows
         order = np.argsort(pages, kind="stable")
         cuts = np.flatnonzero(np.diff(pages[order])) + 1
         parts = []
         for own in np.split(order, cuts):
             page = int(pages[own[0]])
-            rows, places = self._page(page), pa.array(slots[own] - page * self._page_rows)
+            rows, places = self._page(page), pa.array(slots[own] - page * self.page_rows)
             parts.append([rows.column(i).take(places) for i in range(width)])
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
@@ -164,14 +160,23 @@ class RowsInBlocks:
         A batch that fails leaves the old ones as they were.
         """
         hashes, old, first = self.hashes[slots], range(self._first, self._first + self._pages), self._behind
-        for page, start in enumerate(range(0, len(slots), self._page_rows)):
-            columns = self.columns_of(slots[start : start + self._page_rows])
+        for page, start in enumerate(range(0, len(slots), self.page_rows)):
+            columns = self.columns_of(slots[start : start + self.page_rows])
             self._kept.put(first + page, pa.RecordBatch.from_arrays(list(columns), schema=self._schema))
             self._kept.spill()
         for number in old:
             self._kept.drop(number)
         self._first, self._used = first, len(slots)
         self.restore(hashes)
+
+    def drop_first(self, count: int) -> None:
+        """Let go of the first blocks, which hold `count` rows that nobody seeks; no other is read or written."""
+        pages = count // self.page_rows
+        assert pages * self.page_rows == count and not self._sought
+        for number in range(self._first, self._first + pages):
+            self._kept.drop(number)
+        self._first, self._used = self._first + pages, self._used - count
+        self.hashes = self.hashes[count:].copy()
 
     def clear(self) -> None:
         """Its rows are elsewhere now."""
@@ -182,11 +187,11 @@ class RowsInBlocks:
 
     @property
     def _pages(self) -> int:
-        return -(-self._used // self._page_rows)
+        return -(-self._used // self.page_rows)
 
     def _page(self, page: int) -> pa.RecordBatch:
         """The rows of a block; those behind `used` were written by a batch that failed, and are written again."""
-        return self._kept.get(self._first + page).slice(0, self._used - page * self._page_rows)
+        return self._kept.get(self._first + page).slice(0, self._used - page * self.page_rows)
 
     @property
     def _behind(self) -> int:
@@ -224,13 +229,19 @@ class RowsInBlocks:
     def _room(self, rows: int) -> None:
         if rows <= self.capacity:
             return
-        capacity = self.capacity
-        while capacity < rows:
-            capacity *= 2
+        capacity = max(rows, self.capacity + self.capacity // 8)  # where memory is short, no half of it is for nothing
         self.hashes = np.concatenate([self.hashes, np.zeros(capacity - self.capacity, np.int64)])
+        if 3 * capacity > 2 * len(self._index):
+            self._reindex(self._used)
+
+    def _reindex(self, rows: int) -> None:
+        """An index over the first `rows`, of which no more than two thirds will be full; none where nobody seeks."""
+        size = FIRST
+        while 2 * size < 3 * self.capacity:
+            size *= 2
+        self._index = np.full(size if self._sought else 0, -1, np.int32)
         if self._sought:
-            self._index = np.full(2 * capacity, -1, np.int32)
-            _insert(self._index, self.hashes, 0, self._used)
+            _insert(self._index, self.hashes, 0, rows)
 
 
 def hashes_of(types: Sequence[pa.DataType], columns: Sequence[pa.Array]) -> np.ndarray:

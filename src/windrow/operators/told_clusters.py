@@ -39,7 +39,7 @@ class ToldClusters:
         self.nothing = Seen(empty, empty, np.empty((0, dimensions)), none, empty)
         self._empty = Told(self.nothing, empty, tuple(pa.array([], type) for type in types))
         self._dimensions = dimensions
-        self._chunks = SlotChunks(family, blocks, snapshot)
+        self._chunks = SlotChunks(family, blocks, snapshot, keeps=False)
         self._told: list[Told] = []
         for batch in self._chunks.load():
             self._told += self._loaded(batch)

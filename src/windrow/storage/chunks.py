@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
+from windrow.storage.working_set import working_set_of
 
 CHUNK = 8192
 """Slots in a chunk: a few hundred kilobytes for a handful of fields."""
@@ -34,13 +35,19 @@ class SlotChunks:
     """
 
     def __init__(self, family: str, blocks: Blocks, snapshot: Snapshot | None = None, *, keeps: bool = True) -> None:
-        """What it has read and written it `keeps` for a later view of the same, unless there is none."""
+        """What it has read and written it `keeps` for a later view of the same, unless there is none.
+
+        That is given up where memory is short: a later view reads it from the store.
+        """
         self._family, self._store, self._keeps = family, blocks, keeps
         self._versions: list[int] = list(snapshot["versions"]) if snapshot else []
         self._first: int = snapshot.get("first", 0) if snapshot else 0
         self._dropped: list[int] = []
         self._held: dict[int, tuple[int, bytes]] = {}
         self._touched: set[int] = set()
+        self._working = working_set_of(blocks)
+        if keeps and self._working is not None:
+            self._working.may_ask(self)
 
     def snapshot(self) -> Snapshot:
         return {"versions": list(self._versions)} | ({"first": self._first} if self._first else {})
@@ -49,6 +56,17 @@ class SlotChunks:
     def nbytes(self) -> int:
         """What the encoded chunks take that are kept."""
         return sum(len(block) for _, block in self._held.values())
+
+    @property
+    def gives(self) -> int:
+        """How much less would be in memory without the encoded chunks."""
+        return self.nbytes
+
+    def give(self) -> None:
+        """Let go of the encoded chunks, which are in the store."""
+        if self._working is not None:
+            self._working.held -= self.nbytes
+        self._held.clear()
 
     def adopt(self, older: SlotChunks) -> None:
         """Take over what an `older` view has read and written; versions tell whether it still holds."""

@@ -53,8 +53,8 @@ class Accumulate:
 
     @property
     def nbytes(self) -> int:
-        """What the folded window takes in memory."""
-        return sum(map(bytes_of, self.window))
+        """What the folded window takes in memory, and what is kept of it as it was written."""
+        return sum(map(bytes_of, self.window)) + self._chunks.nbytes
 
     def close(self, before: int) -> None:
         pass

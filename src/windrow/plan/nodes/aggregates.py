@@ -88,6 +88,9 @@ LISTS = frozenset({"collect", "collect_nulls"})
 HELD = frozenset({"values", "counted"}) | LISTS
 """Partials that grow with the rows of a window: to write them at every save would be to write the window again."""
 
+OF_ONE_ROW = frozenset({"min", "max", "min_by", "max_by"})
+"""Partials drawn from one row, by an order of values: of rows that leave as they came, few need to be held."""
+
 SCALED = {kind: f"scaled_{kind}" for kind in ("count", "integer_sum", "float_sum", "decimal_sum")}
 """Partials in which a row counts as often as it stands for rows that were shed, by those in which it counts once."""
 
