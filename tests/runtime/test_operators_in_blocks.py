@@ -135,3 +135,42 @@ def test_a_disk_that_fails_at_any_write_loses_nothing_of_an_operator(small_block
             break
         assert str(outcome.results) == wanted
     assert failures > 4 and b'"pages"' in (snapshot or b"")
+
+
+TOGETHER = {
+    **{name: QUERIES[name][0] for name in ("distinct", "groups")},
+    "join": "SELECT x.name, y.v FROM a [RANGE 50 SECONDS] x JOIN a [RANGE 100 SECONDS] y ON x.id = y.id",
+    "most": "SELECT MAX(v) AS most, MIN(name) AS least FROM a [RANGE 70 SECONDS]",
+    "sums": "SELECT id, SUM(v) AS s FROM a [RANGE 60 SECONDS SLIDE 5 SECONDS] GROUP BY id",
+    "medians": "SELECT MEDIAN(v) AS m, COLLECT_LIST(name) AS l FROM a [RANGE 60 SECONDS SLIDE 20 SECONDS]",
+    "rows": "SELECT SUM(v) AS s FROM a [ROWS 60 SLIDE 7]",
+    "keys": "SELECT id, MAX(v) AS m FROM a [PARTITION BY id ROWS 3 SLIDE 1] GROUP BY id",
+    "sessions": "SELECT id, COUNT(*) AS n FROM a [PARTITION BY id SESSION 9 SECONDS] GROUP BY id",
+}
+
+
+def test_a_disk_that_fails_at_any_write_loses_nothing_of_several_kinds_of_queries_at_once(small_blocks: None) -> None:
+    """Of one batch in the middle every write fails once, and of some others."""
+    given_events, limit = {"a": events(240, 3)["a"]}, 400_000
+    whole, driver = replayed(TOGETHER, given_events), replayed(TOGETHER, given_events, limit)
+    blocks, snapshot, failures, held = FailingBlocks(), None, 0, 0
+    for number, batch in enumerate(driver.batches(40)):
+        wanted = str(sorted(map(str, whole._outcome(whole._sliced(batch, None)).results)))
+        payloads, change = driver._sliced(batch, None), 0
+        while True:
+            blocks.fail_at(change if number in (2, 4) else None)
+            shard = Shard(driver.plan, blocks, snapshot)
+            try:
+                outcome = shard.process(payloads)
+                saved = shard.save()
+            except Breakdown:
+                failures, change = failures + 1, change + 1
+                blocks.rollback()
+                continue
+            snapshot = saved
+            blocks.fail_at(None)
+            blocks.commit()
+            break
+        held = max(held, shard.bytes_in_memory)
+        assert str(sorted(map(str, outcome.results))) == wanted
+    assert failures > 30 and held <= limit
