@@ -26,8 +26,11 @@ from windrow.runtime.shard import Shard
 
 from .judge import TIME, plain_rows
 
-Windows = tuple[tuple[int, int], ...]
-"""The range and the slide of each level; `text_of` says it in SQL."""
+Windows = tuple[tuple[int | None, int], ...]
+"""The range, None where it has no bound, and the slide of each level; `text_of` says it in SQL."""
+
+LAST = 120
+"""No clock of a trial comes so far."""
 
 ASKED = "COUNT(*) AS n, SUM(i) AS s, MAX(i) AS m, SUM(f) AS t, VAR_SAMP(f) AS v, COUNT(DISTINCT i) AS d"
 COLUMNS = ("n", "s", "m", "t", "v", "d")
@@ -51,7 +54,8 @@ class Trial:
 
 
 def text_of(windows: Windows) -> str:
-    ranges, slides = (", ".join(f"{part} MICROSECONDS" for part in reversed(parts)) for parts in zip(*windows))
+    written = [["UNBOUNDED" if part is None else f"{part} MICROSECONDS" for part in parts] for parts in zip(*windows)]
+    ranges, slides = (", ".join(reversed(parts)) for parts in written)
     return f"[RANGE {ranges} SLIDE {slides}]" if len(windows) == 1 else f"[RANGES {ranges} SLIDES {slides}]"
 
 
@@ -64,14 +68,17 @@ def trials(draw: st.DrawFn) -> Trial:
         times = [max(-40, at + chance.choice([0, 1, 2, 5, 9, -3, -9, -20, -40])) for _ in range(chance.randint(0, 6))]
         at = max([at, *times])
         batches.append([(t, chance.choice("xyz"), chance.randint(-9, 9), chance.uniform(-9, 9)) for t in times])
-    plain = [(10, 5), (7, 5), (5, 5), (3, 5), (20, 4), (1, 1)]
-    windows = [((chance.choice(plain),) if chance.random() < 0.8 else ((5, 5), (20, 10))) for _ in range(2)]
+    plain = [(10, 5), (7, 5), (5, 5), (3, 5), (20, 4), (1, 1), (None, 5), (None, 4), (None, 1)]
+    levels = [((5, 5), (20, 10)), ((5, 5), (None, 10))]
+    windows = [((chance.choice(plain),) if chance.random() < 0.8 else chance.choice(levels)) for _ in range(2)]
     having = chance.choice(["", "", "COUNT(*) > 1", "SUM(i) > 0"])
     return Trial(batches, (windows[0], windows[1]), chance.choice([0, 0, 3]), chance.choice([1, 4, 12, 60]), having)
 
 
-def ends_over(time: int, reach: int, slide: int) -> list[int]:
-    """The ends of all windows that hold an event."""
+def ends_over(time: int, reach: int | None, slide: int) -> list[int]:
+    """The ends of all windows that hold an event; of windows without bound, those that may be told."""
+    if reach is None:
+        return list(range(time - time % slide + slide, LAST, slide))
     return [end for end in range(time - time % slide, time + reach + slide, slide) if end - reach <= time < end]
 
 
@@ -199,6 +206,46 @@ def test_a_window_that_grows_in_steps_and_one_by_the_calendar_are_corrected_like
     assert shown(rows) == [("+", 82_800, 1), ("-", 82_800, 1), ("+", 82_800, 2)]
 
 
+def test_a_window_without_bound_is_answered_again_from_where_the_event_lies():
+    totals = "SELECT COUNT(*) AS n FROM s [RANGE UNBOUNDED SLIDE 5 SECONDS]"
+    rows = told_of(totals, [1, 16, 7, 36, 8], correct_for="10 seconds")
+    first = [("+", 5, 1), ("+", 10, 1), ("+", 15, 1)]
+    again = [("-", 10, 1), ("+", 10, 2), ("-", 15, 1), ("+", 15, 2)]
+    then = [("+", 20, 3), ("+", 25, 3), ("+", 30, 3), ("+", 35, 3)]
+    last = [("-", 30, 3), ("+", 30, 4), ("-", 35, 3), ("+", 35, 4)]  # at 36, windows until 26 are final
+    assert shown(rows) == [*first, *again, *then, *last]
+
+
+EVERY_KIND = (
+    "MEDIAN(x) AS a, FIRST(x) AS b, LAST(x) AS c, SKEWNESS(x) AS d, CORR(x, i) AS e, COLLECT_LIST(i) AS f, MAX_BY(i, x) AS g,"
+    " MODE(i) AS h, BOOL_AND(i > 1) AS l, APPROX_COUNT_DISTINCT(i) AS m, STDDEV(x) FILTER (WHERE i > 3) AS o"
+)
+
+
+@pytest.mark.parametrize("window", ["RANGE UNBOUNDED SLIDE 4 SECONDS", "RANGE 10 SECONDS SLIDE 4 SECONDS"])
+def test_what_is_taken_back_is_what_was_told_whatever_is_asked(window):
+    chance, at, rows = random.Random(7), 0, []
+    for _ in range(60):
+        at += chance.choice([0, 0, 1, 2, 3])
+        late = chance.choice([0, 0, -2, -7, -15])
+        rows.append((at + late, chance.choice("ab"), chance.uniform(-9, 9), chance.randint(0, 9)))
+    times, keys, *values = zip(*rows)
+    events = pa.table(dict(zip("kxi", map(list, (keys, *values)))))
+    events = events.add_column(0, "ts", pa.array(times, pa.timestamp("s", tz="UTC")))
+    text = f"SELECT k, {EVERY_KIND} FROM s [{window}] GROUP BY k"
+    told: dict[tuple, dict] = {}
+    taken_back = 0
+    for row in windrow.replay(text, s=events, correct_for="8 seconds", batch_rows=3).to_pylist():
+        op, place = row.pop("op"), (row["window_end"], row["k"])
+        if op == "-":
+            assert told.pop(place) == row
+            taken_back += 1
+        else:
+            assert place not in told
+            told[place] = row
+    assert taken_back > 9
+
+
 def test_a_query_that_came_later_is_not_told_corrections_of_what_it_was_not_told():
     texts = [COUNTS.replace("FROM s", "FROM ticks"), "SELECT SUM(i) AS n FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS]"]
     one, two = (plan_of(texts[:n], SCHEMA, correct_us=60_000_000) for n in (1, 2))
@@ -244,7 +291,6 @@ REFUSED = {
     "SELECT * FROM s [RANGE 9 SECONDS SLIDE 3 SECONDS]": "rows of windows",
     f"{COUNTS} EMIT CHANGES": "EMIT is not for them",
     f"{COUNTS[:-1]} EMIT EVERY 1 SECOND]": "EMIT EVERY is not",
-    "SELECT COUNT(*) AS n FROM s [RANGE UNBOUNDED SLIDE 5 SECONDS]": "windows without bound are not",
     "SELECT COUNT(*) AS n FROM s [RANGE 9 SECONDS SLIDE 3 SECONDS] CLUSTER BY x USING C_BIRCH(1)": "clusterings are not",
     "SELECT x, COUNT(*) AS n FROM s [RANGE 9 SECONDS SLIDE 3 SECONDS] GROUP BY x ORDER BY n LIMIT 1": "or a limit",
     f"SELECT SUM(n) AS n FROM ({COUNTS}) [RANGE 20 SECONDS SLIDE 20 SECONDS]": "cannot be taken back",

@@ -61,7 +61,7 @@ class Growing(Windows):
     """Windows without bound: any event comes into some that is still to end."""
 
     def __init__(self, text: str, slide: int) -> None:
-        super().__init__(text, lambda time: [time // slide * slide + slide, 10**9])
+        super().__init__(text, lambda time: [*range(time // slide * slide + slide, 200, slide), 10**9])
 
 
 class Sessions(Windows):
@@ -132,6 +132,7 @@ def asked(chance: random.Random, corrected: bool) -> Windows:
             "SELECT COUNT(*) AS n FROM s [RANGE 12 SECONDS SLIDE 4 SECONDS CUMULATE]",
             lambda time: list(range(time // 4 * 4 + 4, time // 12 * 12 + 13, 4)),
         ),
+        Growing(f"SELECT COUNT(*) AS n FROM s [RANGE UNBOUNDED SLIDE {slide} SECONDS]", slide),
     ]
     if not corrected:
         joined = "SELECT a.k, COUNT(*) AS n FROM s [{0}] AS a JOIN s [{0}] AS b ON a.k = b.k GROUP BY a.k"
@@ -139,7 +140,6 @@ def asked(chance: random.Random, corrected: bool) -> Windows:
             Windows(f"SELECT COUNT(*) AS n FROM s [{shifted} EMIT EVERY 1 SECOND]", ends),
             Windows(f"SELECT DISTINCT k FROM s [{window}]", sliding(reach, slide)),
             Windows(joined.format(window), sliding(reach, slide)),
-            Growing(f"SELECT COUNT(*) AS n FROM s [RANGE UNBOUNDED SLIDE {slide} SECONDS]", slide),
             Instants(joined.format(f"RANGE {reach} SECONDS")),
             Instants("SELECT COUNT(*) AS n FROM s [RANGE UNBOUNDED]"),
             Instants("SELECT COUNT(*) AS n FROM s [ROWS 3 SLIDE 2]"),

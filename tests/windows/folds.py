@@ -22,6 +22,7 @@ from windrow.windows.maintenance import Maintenance
 from windrow.windows.refold import Refold
 from windrow.windows.repetitive_merge import RepetitiveMerge
 from windrow.windows.running import Accumulate, Subtract
+from windrow.windows.settle import Settle
 from windrow.windows.stacked_spans import StackedSpans
 from windrow.windows.tree import Tree
 from windrow.windows.two_stacks import TwoStacks
@@ -125,6 +126,8 @@ class Bench:
                 return Refold(self.log)
             case "accumulate":
                 return Accumulate(self.log, "fold", self._blocks, snapshot)
+            case "settle":
+                return Settle(self.log, "fold", self._blocks, snapshot)
             case "subtract":
                 return Subtract(self.log, "fold", self._blocks, snapshot)
             case "spans":

@@ -45,7 +45,7 @@ def bits(fields: Fields, window: slice) -> list[bytes | list[object]]:
     return [column.tolist() if column.dtype == object else column.tobytes() for column in columns]
 
 
-@pytest.mark.parametrize("way", ["subtract", "accumulate", "tree", "spans", "refold"])
+@pytest.mark.parametrize("way", ["subtract", "accumulate", "settle", "tree", "spans", "refold"])
 @settings(max_examples=examples(60), deadline=None)
 @given(
     rows=st.lists(
@@ -61,7 +61,7 @@ def bits(fields: Fields, window: slice) -> list[bytes | list[object]]:
 )
 def test_windows_folded_at_once_hold_the_bits_of_each_by_itself(way, rows, steps, count, slide, size, reopen):
     measures = {"subtract": REVERSIBLE}.get(way, (*REVERSIBLE, LARGEST, TRAIL))
-    ruled = None if way == "accumulate" else count
+    ruled = None if way in ("accumulate", "settle") else count
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log, "BLOCK_ENTRIES", 4)
         patch.setattr(chunks, "CHUNK", 4)

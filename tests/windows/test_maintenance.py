@@ -110,7 +110,7 @@ def test_a_window_that_only_grows_is_folded_from_the_start(size, rows, steps, re
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log, "BLOCK_ENTRIES", size)
         patch.setattr(chunks, "CHUNK", size)
-        walk(benches("refold accumulate", ALL, None), None, rows, steps, reopen)
+        walk(benches("refold accumulate settle", ALL, None), None, rows, steps, reopen)
 
 
 @given(st.integers(-200, 200), st.integers(1, 200), st.integers(0, 8))

@@ -82,6 +82,9 @@ def alternatives(
     """
     cuts = cuts or Cuts.of([window])
     entering = cuts.panes_in(window.slide_us)
+    if window.range_us is None and again:
+        why = "what late events cannot change any more is folded for good, and the panes since then at each slide"
+        return [FoldingCost("settle", entering, why)]
     if window.range_us is None:
         return [FoldingCost("accumulate", entering, "the window only grows, so new panes are all it takes")]
     panes = cuts.panes_in(window.range_us)

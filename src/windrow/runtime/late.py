@@ -61,8 +61,8 @@ def corrected_events(times: np.ndarray, answered: Sequence[Answered], correct_us
         if window is None:
             continue
         first = np.maximum(window.all_last_ended(times), window.last_ended(each.until)) + 1
-        last = np.minimum(window.all_last_over(times), window.last_ended(each.until + correct_us))
-        found |= first <= last
+        last = window.last_ended(each.until + correct_us)
+        found |= first <= (last if window.range_us is None else np.minimum(window.all_last_over(times), last))
     return found
 
 

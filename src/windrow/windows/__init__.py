@@ -24,6 +24,7 @@ repetitive_merge     Repetitive merge: every pane is merged into every window th
 running              Windows that are kept folded, and changed by what enters and leaves
 seen_fold            In which levels' own stretches items were seen, by bitmaps: a bit an item and granule
 seen_items           Counts by pane and group as bitmaps: a bit for each group and pane says whether it was seen there
+settle               Windows that only grow, and that are told again while late events still come for them
 stacked_spans        Two stacks in blocks: windows that add at one end and forget at the other, for kernels that cannot
                      take back
 stairs               Nested windows kept in one chain, in which everything is held once

@@ -9,7 +9,7 @@ from windrow.language import Query, emit_of, error_at
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.aggregates import Aggregate
 from windrow.plan.nodes.query_plan import QueryPlan
-from windrow.plan.windows.parts import NestedWindow, parts_of
+from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.session_window import SessionWindow
@@ -18,7 +18,6 @@ _WAY_OUT = "SELECT k, SUM(x) AS total FROM s [RANGE 1 MINUTE SLIDE 10 SECONDS] G
 _EMITTED = "EMIT is not for them: whole answers are sent, and what late events correct in them"
 _LEAVE_EMIT = "leave EMIT out: results have op, with - for what was told and + for what holds instead"
 _LEAVE_EVERY = "leave EMIT EVERY out: an answer comes at the end, and is corrected from then on"
-_BOUNDED = "[RANGE 1 DAY SLIDE 1 HOUR CUMULATE], or a RANGE that is long enough"
 _UNORDERED = "leave ORDER BY and LIMIT out, and let the reader choose: rows have the end of their window"
 _AS_GROUPS = (
     "GROUP BY k instead of DISTINCT k, an aggregate of the rows, or a RANGE with SLIDE; or leave out CORRECT FOR"
@@ -62,8 +61,6 @@ def _reason(query: Query, bound: QueryPlan) -> tuple[str, str] | None:
         return _EMITTED, _LEAVE_EMIT
     if window.every_us is not None:
         return "EMIT EVERY is not: early answers are told apart by their instants, which have passed", _LEAVE_EVERY
-    if not isinstance(window, SessionWindow) and any(part.grows for part in parts_of(window)):
-        return "windows without bound are not: what they held at their end is not kept", _BOUNDED
     if bound.clusters is not None:
         return "clusterings are not: the numbers of clusters go on from answer to answer", _WAY_OUT
     if bound.items:

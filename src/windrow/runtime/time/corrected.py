@@ -39,8 +39,8 @@ def corrections(
     kernels = tuple(kept.kernel(partial) for partial in fold.partials)
     reach = range(fold.panes_of(int(numbers[0])).start, fold.panes_of(int(numbers[-1])).stop)
     view = StateView.of(log, kept, fold.partials)
-    panes = _of_groups(view.between(reach.start, reach.stop), slots)
-    known, fresh = (_of_groups(_seen(part, kept, fold.partials), slots) for part in (beside.known, beside.fresh))
+    panes = of_groups(view.between(reach.start, reach.stop), slots)
+    known, fresh = (of_groups(seen(part, kept, fold.partials), slots) for part in (beside.known, beside.fresh))
     was: list[Folded] = []
     now: list[Folded] = []
     had: list[np.ndarray] = []
@@ -61,10 +61,10 @@ def corrections(
         now.append((*whose, newer))
         had.append(older[fold.partials[0]]["n"] > 0)
         if sum(map(len, had)) >= ANSWER_ROWS:
-            yield _correction(fold, was, now, had)
+            yield correction(fold, was, now, had)
             was, now, had = [], [], []
     if had:
-        yield _correction(fold, was, now, had)
+        yield correction(fold, was, now, had)
 
 
 def windows_over(window: TimeWindow, panes: np.ndarray, first: int, last: int) -> np.ndarray:
@@ -80,18 +80,20 @@ def windows_over(window: TimeWindow, panes: np.ndarray, first: int, last: int) -
     return np.unique(np.concatenate(runs)) if runs else np.empty(0, np.int64)
 
 
-def _correction(fold: FoldState, was: Sequence[Folded], now: Sequence[Folded], had: Sequence[np.ndarray]) -> Correction:
+def correction(fold: FoldState, was: Sequence[Folded], now: Sequence[Folded], had: Sequence[np.ndarray]) -> Correction:
+    """What was told of some windows, beside what holds now."""
     older, newer = (joined_answers(fold.window, fold.partials, part) for part in (was, now))
     held = np.concatenate(had)
     return Correction(older, newer, held, np.ones(len(held), bool))
 
 
-def _seen(entries: Entries, kept: KeptPartials, partials: tuple[Partial, ...]) -> Entries:
+def seen(entries: Entries, kept: KeptPartials, partials: tuple[Partial, ...]) -> Entries:
+    """Entries as panes keep them, with the partials that a window asks for."""
     own = (kept.fields(entries.partials, partial) for partial in partials)
     return Entries(entries.panes, entries.slots, tuple(own))
 
 
-def _of_groups(entries: Entries, slots: np.ndarray) -> Entries:
+def of_groups(entries: Entries, slots: np.ndarray) -> Entries:
     """The entries of the groups in `slots`, which are numbered by their places there."""
     entries = entries.part(np.isin(entries.slots, slots))
     return Entries(entries.panes, np.searchsorted(slots, entries.slots), entries.partials)

@@ -28,6 +28,7 @@ from windrow.windows.progressive import Below, Progressive
 from windrow.windows.refold import Refold
 from windrow.windows.repetitive_merge import RepetitiveMerge
 from windrow.windows.running import Accumulate, Subtract
+from windrow.windows.settle import Settle
 from windrow.windows.stacked_spans import StackedSpans
 from windrow.windows.two_stacks import TwoStacks
 
@@ -169,6 +170,13 @@ class FoldState:
             above.tell(windows, [found[partial] for partial in members], width)
         return {partial: found[partial] for partial in self.partials}
 
+    @property
+    def totals(self) -> Iterator[tuple[Partial, Settle]]:
+        """The partials of a window without bound that is corrected, each with what is settled of it."""
+        for members, maintenance in self._ways:
+            assert isinstance(maintenance, Settle)
+            yield members[0], maintenance
+
     def forget_told(self) -> None:
         """All levels above have been told."""
         for _, above in self.tells:
@@ -195,7 +203,7 @@ def _ways(fold: Fold, below: Mapping[Partial, TimeWindow | None]) -> list[tuple[
     """
     ways: dict[tuple[object, ...], list[Partial]] = {}
     for partial, way in zip(fold.partials, fold.maintenance):
-        apart: tuple[object, ...] = (partial,) if way == "accumulate" else ()
+        apart: tuple[object, ...] = (partial,) if way in ("accumulate", "settle") else ()
         if way == "progressive":
             apart = (partial.reversible, below.get(partial))
         if isinstance(partial, SeenPartial):
@@ -224,6 +232,8 @@ def maintenance_of(
             return Refold(view)
         case "accumulate":
             return Accumulate(view, family, blocks, snapshot)
+        case "settle":
+            return Settle(view, family, blocks, snapshot)
         case "subtract":
             return Subtract(view, family, blocks, snapshot)
         case "held":

@@ -26,6 +26,7 @@ from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.share import Share
 from windrow.runtime.time.belated import Belated
 from windrow.runtime.time.corrected import Beside, corrections, windows_over
+from windrow.runtime.time.corrected_totals import corrections_of_totals
 from windrow.runtime.time.due_windows import DueWindows
 from windrow.runtime.time.first_window import FirstWindows, kept_for
 from windrow.runtime.time.history import History
@@ -41,6 +42,8 @@ from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import bytes_held
 from windrow.windows.refold import Refold
 from windrow.windows.running import Accumulate
+
+_NO_SLOTS = np.empty(0, np.int64)
 
 
 class SpaceState:
@@ -80,6 +83,7 @@ class SpaceState:
         )
         self._belated = Belated(f"{space.name}.belated", self._kernels, blocks, snapshot.get("belated"))
         self._known_beside = len(self._belated)
+        self._correcting: Entries | None = None  # what has come for panes of totals that were told
         self._firsts = FirstWindows(space, queries, self._history, snapshot.get("firsts", {}), since)
         self._kept = KeptPartials(self._ways, user)
         folded: dict[str, Snapshot] = snapshot.get("folds", {})
@@ -144,12 +148,18 @@ class SpaceState:
     def _enter(self, entries: Entries, clock: int | None) -> None:
         """Add entries to their panes; a pane that is folded for some window is not changed any more.
 
-        A window without bound never lets go, so what comes behind it may as well be of the pane that is open.
+        A window without bound never lets go, so what comes behind it may as well be of the oldest pane that is not
+        settled: without corrections, the one that is open. With them, it waits until what was told is taken back.
         """
         open_from = BEFORE_ALL if clock is None else self._cuts.pane_at(clock)
         if self.space.unbounded:
-            entries = replace(entries, panes=np.maximum(entries.panes, open_from))
+            settled = BEFORE_ALL if clock is None else self._cuts.pane_at(clock - self._correct_us)
+            entries = replace(entries, panes=np.maximum(entries.panes, settled))
         belated = entries.panes < open_from
+        if self.space.unbounded and belated.any():
+            self._correcting = entries.part(belated)
+            entries = entries.part(~belated)
+            belated = np.zeros(len(entries), bool)
         if clock is not None and belated.any():
             self._known_beside = len(self._belated)
             self._belated.add(entries.part(belated), clock - self._correct_us)
@@ -182,6 +192,9 @@ class SpaceState:
 
     def correct(self, before: int | None, emit: Callable[[Correction], None]) -> None:
         """Give `emit` the windows that were answered by `before` and lack what this batch has brought for them."""
+        if before is not None and self._correcting is not None:
+            self._correct_totals(before, self._correcting, emit)
+            self._correcting = None
         known, self._known_beside = self._known_beside, len(self._belated)
         if before is None or known == len(self._belated):
             return
@@ -194,6 +207,17 @@ class SpaceState:
             if len(numbers):
                 for correction in corrections(fold, numbers, self.log, self._kept, beside):
                     emit(correction)
+
+    def _correct_totals(self, before: int, fresh: Entries, emit: Callable[[Correction], None]) -> None:
+        """The same of windows without bound: what came goes into its panes once what was told of them is known."""
+        for fold in self._folds.each:
+            final = fold.window.last_ended(before - self._correct_us)
+            first = max(fold.window.first_over(int(fresh.panes.min())), final + 1)
+            numbers = range(first, fold.window.last_ended(before) + 1)
+            if numbers:
+                for correction in corrections_of_totals(fold, numbers, self.log, self._kept, fresh, self.groups.width):
+                    emit(correction)
+        self.groups.refer(self.log.add(fresh).slots)
 
     def first_end(self, query: QueryPlan, window: TimeWindow) -> int:
         """The end of the first window that `query` is answered for, of those like `window`."""
@@ -221,6 +245,7 @@ class SpaceState:
         before = min(needed + [window.start(window.last_ended(settled)) for window in self._widest])
         self.log.expect(needed)
         if self.space.unbounded:
+            self._folds.leave(before, _NO_SLOTS)
             self.log.drop(before)
             return np.empty(0, np.int64)
         came, went = self._followers.turned(clock)
