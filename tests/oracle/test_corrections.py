@@ -47,16 +47,19 @@ class Trial:
     lateness: int
     correct: int
     having: str
+    every: int = 0
 
     def text(self, number: int) -> str:
         having = f" HAVING {self.having}" if self.having else ""
-        return f"SELECT k, {ASKED} FROM ticks {text_of(self.windows[number])} GROUP BY k{having}"
+        return f"SELECT k, {ASKED} FROM ticks {text_of(self.windows[number], self.every)} GROUP BY k{having}"
 
 
-def text_of(windows: Windows) -> str:
+def text_of(windows: Windows, every: int = 0) -> str:
     written = [["UNBOUNDED" if part is None else f"{part} MICROSECONDS" for part in parts] for parts in zip(*windows)]
     ranges, slides = (", ".join(reversed(parts)) for parts in written)
-    return f"[RANGE {ranges} SLIDE {slides}]" if len(windows) == 1 else f"[RANGES {ranges} SLIDES {slides}]"
+    early = f" EMIT EVERY {every} MICROSECONDS" if every else ""
+    s = "S" if len(windows) > 1 else ""
+    return f"[RANGE{s} {ranges} SLIDE{s} {slides}{early}]"
 
 
 @st.composite
@@ -72,7 +75,8 @@ def trials(draw: st.DrawFn) -> Trial:
     levels = [((5, 5), (20, 10)), ((5, 5), (None, 10))]
     windows = [((chance.choice(plain),) if chance.random() < 0.8 else chance.choice(levels)) for _ in range(2)]
     having = chance.choice(["", "", "COUNT(*) > 1", "SUM(i) > 0"])
-    return Trial(batches, (windows[0], windows[1]), chance.choice([0, 0, 3]), chance.choice([1, 4, 12, 60]), having)
+    lateness, correct, every = chance.choice([0, 0, 3]), chance.choice([1, 4, 12, 60]), chance.choice([0, 0, 3])
+    return Trial(batches, (windows[0], windows[1]), lateness, correct, having, every)
 
 
 def ends_over(time: int, reach: int | None, slide: int) -> list[int]:
@@ -114,7 +118,21 @@ class Judge:
 
     def answers(self, number: int) -> dict[tuple, tuple]:
         """By level, end and key, what DuckDB says of each window that has ended."""
-        rows = [row for row in self.taken[number] if self.clock is not None and row[1] <= self.clock]
+        return self._asked([row for row in self.taken[number] if self.clock is not None and row[1] <= self.clock])
+
+    def early(self, number: int, before: int | None) -> dict[tuple, tuple]:
+        """By level, instant and key, the same of windows that still filled when the clock went on from `before`."""
+        if not self.trial.every or self.clock is None:
+            return {}
+        rows = []
+        first = -60 if before is None else before // self.trial.every * self.trial.every + self.trial.every
+        for at in range(first, self.clock + 1, self.trial.every):
+            for level, (_, slide) in enumerate(self.trial.windows[number]):
+                filling = (level, at - at % slide + slide) if at % slide else None
+                rows += [(level, at, *row[2:]) for row in self.taken[number] if row[:2] == filling and row[2] < at]
+        return self._asked(rows)
+
+    def _asked(self, rows: list[tuple]) -> dict[tuple, tuple]:
         if not rows:
             return {}
         held = pa.table(dict(zip(("level", "e", "ts", "k", "i", "f"), map(list, zip(*rows)))))
@@ -142,6 +160,12 @@ def apply(told: dict[tuple, tuple], rows: list[dict], leveled: bool) -> None:
         )
 
 
+def assert_same(found: dict[tuple, tuple], wanted: dict[tuple, tuple]) -> None:
+    assert found.keys() == wanted.keys()
+    for place, values in wanted.items():
+        assert _numbers(found[place]) == pytest.approx(_numbers(values), rel=1e-9, abs=1e-9)
+
+
 def _numbers(values: tuple) -> list[float]:
     return [float("inf") if value is None else float(value) for value in values]
 
@@ -155,6 +179,7 @@ def test_what_was_sent_adds_up_to_the_events_of_each_window_in_any_batches_and_s
     core, judge = Core(plan, reopen=reopen, shards=shards), Judge(trial)
     told: list[dict[tuple, tuple]] = [{}, {}]
     for batch in trial.batches:
+        before = judge.clock
         columns = list(zip(*batch)) if batch else [(), (), (), ()]
         times, *others = (pa.array(column, type) for column, type in zip(columns, [pa.int64(), *SCHEMA.types[1:]]))
         outcomes = core.step(pa.table([times.cast(TIME), *others], schema=SCHEMA), tasks=2)
@@ -163,11 +188,13 @@ def test_what_was_sent_adds_up_to_the_events_of_each_window_in_any_batches_and_s
         for number, query in enumerate(plan.queries):
             batches = [rows for o in outcomes for name, rows in o.results if name == query.name]
             rows = [row for part in batches for row in plain_rows(finish_part(pa.Table.from_batches([part]), query))]
-            apply(told[number], rows, leveled=len(trial.windows[number]) > 1)
-            wanted = judge.answers(number)
-            assert told[number].keys() == wanted.keys()
-            for place, values in wanted.items():
-                assert _numbers(told[number][place]) == pytest.approx(_numbers(values), rel=1e-9, abs=1e-9)
+            leveled, early = len(trial.windows[number]) > 1, [row for row in rows if not row.get("final", True)]
+            apply(told[number], [row for row in rows if row.get("final", True)], leveled)
+            assert_same(told[number], judge.answers(number))
+            once: dict[tuple, tuple] = {}
+            apply(once, [row | {"window_end": row["as_of"]} for row in early], leveled)
+            assert not any(row["op"] == "-" for row in early)
+            assert_same(once, judge.early(number, before))
 
 
 def told_of(texts: str | dict[str, str], times: list[int], **settings) -> pa.Table | dict[str, pa.Table]:
@@ -214,6 +241,14 @@ def test_a_window_without_bound_is_answered_again_from_where_the_event_lies():
     then = [("+", 20, 3), ("+", 25, 3), ("+", 30, 3), ("+", 35, 3)]
     last = [("-", 30, 3), ("+", 30, 4), ("-", 35, 3), ("+", 35, 4)]  # at 36, windows until 26 are final
     assert shown(rows) == [*first, *again, *then, *last]
+
+
+def test_early_answers_stay_as_they_were_told_and_the_final_one_is_corrected():
+    text = "SELECT COUNT(*) AS n FROM s [RANGE 10 SECONDS SLIDE 10 SECONDS EMIT EVERY 4 SECONDS]"
+    rows = told_of(text, [1, 9, 2, 16, 7], correct_for="10 seconds").to_pylist()
+    told = [(row["op"], row["final"], row["as_of"].second, row["n"]) for row in rows]
+    early = [("+", False, 4, 1), ("+", False, 8, 1)]  # at 12, the next window is empty; 16 is not in an answer at 16
+    assert told == [*early, ("+", True, 10, 3), ("-", True, 10, 3), ("+", True, 10, 4)]
 
 
 EVERY_KIND = (
@@ -290,7 +325,7 @@ REFUSED = {
     "SELECT a.x FROM s [RANGE 9 SECONDS] AS a JOIN s [RANGE 9 SECONDS] AS b ON a.x = b.x": "joins, set operators",
     "SELECT * FROM s [RANGE 9 SECONDS SLIDE 3 SECONDS]": "rows of windows",
     f"{COUNTS} EMIT CHANGES": "EMIT is not for them",
-    f"{COUNTS[:-1]} EMIT EVERY 1 SECOND]": "EMIT EVERY is not",
+    "SELECT COUNT(*) AS n FROM s [SESSION 5 SECONDS EMIT EVERY 1 SECOND]": "EMIT EVERY of sessions is not",
     "SELECT COUNT(*) AS n FROM s [RANGE 9 SECONDS SLIDE 3 SECONDS] CLUSTER BY x USING C_BIRCH(1)": "clusterings are not",
     "SELECT x, COUNT(*) AS n FROM s [RANGE 9 SECONDS SLIDE 3 SECONDS] GROUP BY x ORDER BY n LIMIT 1": "or a limit",
     f"SELECT SUM(n) AS n FROM ({COUNTS}) [RANGE 20 SECONDS SLIDE 20 SECONDS]": "cannot be taken back",

@@ -59,8 +59,8 @@ def _reason(query: Query, bound: QueryPlan) -> tuple[str, str] | None:
         return "windows of rows are not: a late row would change the number of each row after it", _WAY_OUT
     if emit_of(query.tree) is not None:
         return _EMITTED, _LEAVE_EMIT
-    if window.every_us is not None:
-        return "EMIT EVERY is not: early answers are told apart by their instants, which have passed", _LEAVE_EVERY
+    if window.every_us is not None and isinstance(window, SessionWindow):
+        return "EMIT EVERY of sessions is not: one that had ended may be open again", _LEAVE_EVERY
     if bound.clusters is not None:
         return "clusterings are not: the numbers of clusters go on from answer to answer", _WAY_OUT
     if bound.items:

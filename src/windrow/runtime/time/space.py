@@ -29,6 +29,7 @@ from windrow.runtime.time.corrected import Beside, corrections, windows_over
 from windrow.runtime.time.corrected_totals import corrections_of_totals
 from windrow.runtime.time.due_windows import DueWindows
 from windrow.runtime.time.first_window import FirstWindows, kept_for
+from windrow.runtime.time.fold import FoldState
 from windrow.runtime.time.history import History
 from windrow.runtime.time.kept_partials import KeptPartials
 from windrow.runtime.time.kept_ways import kept_ways, stored
@@ -191,7 +192,10 @@ class SpaceState:
         self._due.answer(before, clock, emit, newest)
 
     def correct(self, before: int | None, emit: Callable[[Correction], None]) -> None:
-        """Give `emit` the windows that were answered by `before` and lack what this batch has brought for them."""
+        """Give `emit` the windows that were answered by `before` and lack what this batch has brought for them.
+
+        Early answers stay as they were told: they say what was known at their instants.
+        """
         if before is not None and self._correcting is not None:
             self._correct_totals(before, self._correcting, emit)
             self._correcting = None
@@ -199,7 +203,7 @@ class SpaceState:
         if before is None or known == len(self._belated):
             return
         beside = Beside(*self._belated.parted(known))
-        for fold in self._folds.each:
+        for fold in self._finals:
             first = fold.window.last_ended(before - self._correct_us) + 1
             if self._history.kept_from > BEFORE_ALL:  # where answers were not corrected that long before
                 first = max(first, fold.window.first_from(self._history.kept_from))
@@ -208,9 +212,13 @@ class SpaceState:
                 for correction in corrections(fold, numbers, self.log, self._kept, beside):
                     emit(correction)
 
+    @property
+    def _finals(self) -> list[FoldState]:
+        return [fold for fold in self._folds.each if not fold.window.is_early]
+
     def _correct_totals(self, before: int, fresh: Entries, emit: Callable[[Correction], None]) -> None:
         """The same of windows without bound: what came goes into its panes once what was told of them is known."""
-        for fold in self._folds.each:
+        for fold in self._finals:
             final = fold.window.last_ended(before - self._correct_us)
             first = max(fold.window.first_over(int(fresh.panes.min())), final + 1)
             numbers = range(first, fold.window.last_ended(before) + 1)
