@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from hypothesis import given, settings
@@ -62,6 +62,13 @@ TWO = [
     "SELECT a.x, b.x AS y FROM a LEFT JOIN b ON a.k = b.k"
     " AND b.ts BETWEEN a.ts - INTERVAL 5 MICROSECONDS AND a.ts + INTERVAL 2 MICROSECONDS EMIT FINAL",
 ]
+CORRECTED = [
+    f"SELECT k, COUNT(*) AS n, SUM(x) AS s FROM a {SLIDING} GROUP BY k",
+    "SELECT k, COUNT(*) AS n, MAX(x) AS s FROM a [RANGE UNBOUNDED SLIDE 3 MICROSECONDS] GROUP BY k",
+    "SELECT COUNT(*) AS n FROM a [RANGE 8 MICROSECONDS SLIDE 4 MICROSECONDS CUMULATE]",
+    "SELECT COUNT(*) AS n FROM a [RANGES UNBOUNDED, 4 MICROSECONDS SLIDES 4 MICROSECONDS, 2 MICROSECONDS]",
+    "SELECT k, COUNT(*) AS n FROM a [PARTITION BY k SESSION 4 MICROSECONDS]",
+]
 Rows = Counter[tuple]
 
 
@@ -73,7 +80,10 @@ def text_of(query: str) -> str:
 
 @dataclass(frozen=True)
 class Trial:
-    """A query, the batches by when they arrive, and how their streams are timed: by arrival, or by an idle clock."""
+    """A query, the batches by when they arrive, and how their streams are timed: by arrival, or by an idle clock.
+
+    For `correct` after their end answers are corrected, and for `unique` like events are one; 0 is not at all.
+    """
 
     text: str
     batches: list[tuple[int, dict[str, pa.Table]]]
@@ -81,6 +91,8 @@ class Trial:
     lateness: int
     beats: list[int]
     expiry: str | None
+    correct: int = 0
+    unique: int = 0
 
     @property
     def clock(self) -> int:
@@ -92,6 +104,10 @@ class Trial:
         empty = {name: table.slice(0, 0) for name, table in self.batches[0][1].items()}
         by_arrival = self.delay is None
         plain = {"aggregates": {}, "clusterings": {}, "lateness": f"{self.lateness} microseconds"}
+        if self.correct:
+            plain["correct_for"] = f"{self.correct} microseconds"
+        if self.unique:
+            plain["deduplicate"] = dict.fromkeys("ab", ("k, x", f"{self.unique} microseconds"))
         catalog = local_catalog(empty, {}, time=None if by_arrival else "ts", idle_clock=not by_arrival, **plain)
         wishes = Wishes(wanted=read_choose({"expiry": self.expiry} if self.expiry else None))
         (plan,) = compile_queries({"q": self.text}, catalog, {}.__getitem__, wishes, {}).values()
@@ -124,10 +140,11 @@ def _net(rows: list[dict]) -> Rows:
 
 
 @st.composite
-def trials(draw: st.DrawFn) -> Trial:
-    query = draw(st.sampled_from(ONE + TWO))
+def trials(draw: st.DrawFn, queries: list[str], correct: int = 0, unique: bool = False) -> Trial:
+    """Events within the lateness; where answers are corrected, far beyond it."""
+    query = draw(st.sampled_from(queries))
     chance = random.Random(draw(st.integers(0, 2**32)))
-    by_arrival = "ts" not in query and chance.random() < 0.5
+    by_arrival = "ts" not in query and not correct and not unique and chance.random() < 0.5
     delay, lateness = (None, 0) if by_arrival else (chance.randint(0, 6), chance.randint(0, 3))
     batches, at = [], chance.randint(1, 5)
     for number in range(chance.randint(1, 9)):
@@ -136,7 +153,8 @@ def trials(draw: st.DrawFn) -> Trial:
         for name in "ab":
             rows = [(chance.choice("uv"), float(chance.randint(0, 9))) for _ in range(chance.randint(1, 3))]
             keys, values = zip(*rows)
-            times = [at - (delay or 0) - (chance.randint(0, lateness) if place else 0) for place in range(len(rows))]
+            late = lateness + (20 if correct else 0)
+            times = [at - (delay or 0) - (chance.randint(0, late) if place else 0) for place in range(len(rows))]
             table = pa.table({"ts": pa.array(times, pa.int64()).cast(TIME), "k": list(keys), "x": list(values)})
             table = table.drop_columns(["ts"]) if by_arrival else table
             batch[name] = table if name in who else table.slice(0, 0)
@@ -145,13 +163,36 @@ def trials(draw: st.DrawFn) -> Trial:
     last = batches[-1][0] + chance.choice([0, 1, 3, 6, 20]) + lateness
     beats = sorted(chance.randint(batches[0][0], last) for _ in range(chance.randint(0, 5)))
     expiry = chance.choice([None, None, "time probing", "negative tuples", "hybrid"])
-    return Trial(text_of(query), batches, delay, lateness, [*beats, last], expiry)
+    within = chance.randint(1, 9) if unique else 0
+    return Trial(text_of(query), batches, delay, lateness, [*beats, last], expiry, correct, within)
 
 
 @settings(max_examples=examples(400), deadline=None)
-@given(trials(), st.randoms(use_true_random=False))
+@given(trials(ONE + TWO), st.randoms(use_true_random=False))
 def test_whatever_lies_before_the_clock_has_been_told_whoever_is_silent(trial: Trial, restarts: random.Random):
     """Beside the same events with one heartbeat long after them, which tells all that there ever is to tell."""
-    told, ever = trial.told(trial.beats, restarts), trial.told([trial.beats[-1] + 1_000])
+    assert_told_in_time(trial, restarts)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(trials(ONE + TWO, unique=True), st.randoms(use_true_random=False))
+def test_so_it_is_where_like_events_are_one(trial: Trial, restarts: random.Random):
+    assert_told_in_time(trial, restarts)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(trials(CORRECTED, correct=1_000_000), st.randoms(use_true_random=False))
+def test_what_comes_after_a_heartbeat_has_closed_its_windows_corrects_them(trial: Trial, restarts: random.Random):
+    """What was told less what was taken back is what all events in one batch would have told: none of them is late."""
+    whole = {name: pa.concat_tables([batch[name] for _, batch in trial.batches]) for name in "ab"}
+    told, ever = trial.told(trial.beats, restarts), replace(trial, batches=[(trial.batches[-1][0], whole)])
+    assert_in_time(trial, told, ever.told([trial.beats[-1] + 1_000]))
+
+
+def assert_told_in_time(trial: Trial, restarts: random.Random) -> None:
+    assert_in_time(trial, trial.told(trial.beats, restarts), trial.told([trial.beats[-1] + 1_000]))
+
+
+def assert_in_time(trial: Trial, told: Rows, ever: Rows) -> None:
     assert {key: count for key, count in ever.items() if key[0] < trial.clock}.items() <= told.items()
     assert told.items() <= {key: count for key, count in ever.items() if key[0] <= trial.clock}.items()
