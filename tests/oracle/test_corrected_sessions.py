@@ -276,7 +276,7 @@ def test_sessions_that_an_idle_clock_has_closed_are_answered_again():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("SELECT COUNT(*) AS n FROM s [SESSION 3 SECONDS EMIT EVERY 1 SECOND]", "EMIT EVERY is not"),
+        ("SELECT COUNT(*) AS n FROM s [SESSION 3 SECONDS EMIT EVERY 1 SECOND]", "EMIT EVERY of sessions is not"),
         ("SELECT k, COUNT(*) AS n FROM s [SESSION 3 SECONDS] GROUP BY k ORDER BY n LIMIT 1", "or a limit"),
         ("SELECT COUNT(*) AS n FROM s [SESSION 3 SECONDS] EMIT CHANGES", "EMIT is not for them"),
     ],
