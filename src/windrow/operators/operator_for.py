@@ -126,5 +126,7 @@ def operator_for(
         case Single():
             return SingleRows(node)
         case TableJoin(table=table):
-            return TableJoinRows(node, around.evaluate, around.tables[table])
+            rows = around.tables[table]
+            hashed = isinstance(older, TableJoinRows) and older.is_of(node, rows)
+            return older if hashed and older is not None else TableJoinRows(node, around.evaluate, rows)
     raise TypeError(f"no operator runs {type(node).__name__}")

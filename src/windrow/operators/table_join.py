@@ -24,7 +24,7 @@ class TableJoinRows(Stateless):
     """Each row with its partners in the table, which is hashed once; a pair lives as long as the row."""
 
     def __init__(self, node: TableJoin, evaluate: Evaluate, table: pa.Table) -> None:
-        self._node, self._evaluate = node, evaluate
+        self._node, self._evaluate, self._of = node, evaluate, table
         self._places = [node.child.names.index(name) for name, _ in node.on]
         self._table = [plain(table.column(column.name)).cast(column.type) for column in node.read]
         keys = [self._table[[column.name for column in node.read].index(name)] for _, name in node.on]
@@ -37,6 +37,10 @@ class TableJoinRows(Stateless):
         order = np.argsort(slots, kind="stable")
         self._rows = rows[order]
         self._begins = np.append(0, np.cumsum(np.bincount(slots, minlength=len(self._keys) + 1)))
+
+    def is_of(self, node: TableJoin, table: pa.Table) -> bool:
+        """Whether it is the join of a node with these very rows, so that they need not be hashed again."""
+        return self._node == node and self._of.equals(table)
 
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         (changes,) = inputs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -24,11 +25,31 @@ def tables_of_joins(plan: Node, tables: Tables, user: Mapping[str, type]) -> dic
     found = {}
     if isinstance(plan, TableJoin):
         prefix, _, name = plan.table.partition(":")
-        table = tables[name] if plan.made is None else table_answer(plan.made, tables, user)
+        table = tables[name] if plan.made is None else _made(plan.made, _Read(plan.made, tables), tuple(user.items()))
         found[plan.table] = table.rename_columns([f"{prefix}_{column}" for column in table.column_names])
     for child in plan.children:
         found.update(tables_of_joins(child, tables, user))
     return found
+
+
+class _Read:
+    """The tables that a query reads: the same ones are equal, others are not, whatever rows they have."""
+
+    def __init__(self, query: TableQuery, tables: Tables) -> None:
+        self.tables = {name: tables[name] for name in query.tables}
+        self._own = tuple((name, id(table)) for name, table in self.tables.items())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Read) and self._own == other._own
+
+    def __hash__(self) -> int:
+        return hash(self._own)
+
+
+@lru_cache(maxsize=8)
+def _made(query: TableQuery, read: _Read, user: tuple[tuple[str, type], ...]) -> pa.Table:
+    """The answer of a query: made once for all shards of a process, however often they are opened."""
+    return table_answer(query, read.tables, dict(user))
 
 
 def table_answer(query: TableQuery, tables: Tables, user: Mapping[str, type]) -> pa.Table:
