@@ -271,9 +271,17 @@ class Plans:
         left, right = self.source(depth - 1), self.other_side(depth - 1)
         type = self.chance.choice(list(left.columns.values()))
         negated = self.chance.choice(["", "NOT "])
-        if self.chance.random() < 0.5:
+        part = self.chance.random()
+        if part < 0.4:
             inner = f"SELECT {self._of_type(right, type)} AS {self._fresh('c')} FROM {right.text}"
-            condition = f"{self._of_type(left, type)} {negated}IN ({inner})"
+            asked = self.chance.choice([f"{negated}IN", f"{negated}IN", "= ANY", "<> ALL", "> ANY", "<= SOME"])
+            condition = f"{self._of_type(left, type)} {asked} ({inner})"
+        elif part < 0.5:  # of several columns
+            asked, listed = (f"{self._of_type(side, type)}, {self._of_type(side, WHOLE)}" for side in (left, right))
+            condition = f"({asked}) {negated}IN (SELECT {listed} FROM {right.text})"
+        elif part < 0.55:
+            values = ", ".join(f"({self.chance.randint(1, 3)}, 'gear')" for _ in range(self.chance.randint(1, 2)))
+            condition = f"({self._of_type(left, WHOLE)}, {self._of_type(left, TEXT)}) {negated}IN ({values})"
         else:
             correlated = self._condition(left, right)
             inner = f"SELECT 1 AS {self._fresh('c')} FROM {right.text}" + (f" WHERE {correlated}" if correlated else "")

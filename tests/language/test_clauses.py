@@ -97,7 +97,9 @@ NOISE = {
     *("TRIM", "TRAILING", "FROM", "FOR", "IN", "POSITION", "NAMED_STRUCT", "TRUE", "APPROX_PERCENTILE", "CHAR"),
     *("NULLS", "FIRST", "LAST"),  # where they are the default
 }
-LITERALS = {"3": "CAST(a AS VARCHAR(3))", "A": "'a' 'b'", "B": "'a' 'b'"}  # Spark has no length there; one string
+LITERALS = {word: "FETCH FIRST 3 ROWS ONLY" for word in ("FETCH", "ONLY")}  # LIMIT 3
+LITERALS |= {word: "a = ANY(SELECT 1)" for word in ("=", "ANY")}  # a IN (SELECT 1)
+LITERALS |= {"3": "CAST(a AS VARCHAR(3))", "A": "'a' 'b'", "B": "'a' 'b'"}  # Spark has no length there; one string
 
 
 def words(text: str) -> Counter[str]:
@@ -211,7 +213,8 @@ REFUSED = [
         "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY a)",
         "WITHIN GROUP",
     ),
-    ("SELECT a FROM s ORDER BY a FETCH FIRST 3 ROWS ONLY", "3", "FETCH"),
+    ("SELECT a FROM s ORDER BY a FETCH FIRST 3 ROWS WITH TIES", "3", "FETCH ... WITH TIES"),
+    ("SELECT a FROM s ORDER BY a FETCH FIRST 3 PERCENT ROWS ONLY", "3", "FETCH ... PERCENT"),
     ("SELECT DISTINCT ON (a) b FROM s", "a", "DISTINCT ON"),
     ("SELECT a AT TIME ZONE 'x' FROM s", "a AT TIME ZONE 'x'", "AT TIME ZONE"),
     ("WITH RECURSIVE q AS (SELECT a FROM s) SELECT a FROM q", "q AS (SELECT a FROM s", "RECURSIVE"),

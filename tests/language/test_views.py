@@ -8,7 +8,7 @@ import pytest
 import windrow
 from windrow.draft import Draft
 from windrow.errors import QueryError
-from windrow.language import CreateView, parse_script, to_sql
+from windrow.language import CreateView, expression_sql, parse_query, parse_script, to_sql
 
 EVENTS = pa.table(
     {"ts": pa.array([1, 2, 3, 7], pa.timestamp("s", tz="UTC")), "k": ["a", "b", "a", "a"], "x": [1, 2, 3, 4]}
@@ -57,3 +57,23 @@ def test_a_view_names_what_is_declared_whether_a_query_reads_it_or_not():
     with pytest.raises(QueryError, match="unknown stream 'e'") as caught:
         declared.check_views()
     assert caught.value.at is not None
+
+
+def test_a_view_may_name_its_columns():
+    (made,) = parse_script("CREATE VIEW v (g, total) AS SELECT k, SUM(x) FROM e [ROWS 2 SLIDE 2] GROUP BY k")
+    assert isinstance(made, CreateView)
+    (again,) = parse_script(to_sql(made))
+    assert to_sql(again) == to_sql(made)
+    views = {"v": expression_sql(made.query.tree)}
+    rows = windrow.replay("SELECT g FROM v WHERE total > 3", e=EVENTS, views=views, flush=True).to_pylist()
+    assert [row["g"] for row in rows] == ["a"]
+    with pytest.raises(QueryError, match="has 1 columns, and 2 names for them"):
+        two = parse_script("CREATE VIEW v (g, h) AS SELECT k FROM e")[0].query.tree
+        windrow.replay("SELECT g FROM v", e=EVENTS, views={"v": expression_sql(two)})
+
+
+def test_rows_that_are_fetched_are_those_of_a_limit():
+    limited = "SELECT k FROM e [ROWS 4 SLIDE 4] ORDER BY x DESC LIMIT {}"
+    fetched = "SELECT k FROM e [ROWS 4 SLIDE 4] ORDER BY x DESC FETCH FIRST {} ONLY"
+    assert to_sql(parse_query(fetched.format("2 ROWS"))) == to_sql(parse_query(limited.format(2)))
+    assert to_sql(parse_query(fetched.format("ROW"))) == to_sql(parse_query(limited.format(1)))

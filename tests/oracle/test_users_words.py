@@ -108,6 +108,43 @@ def test_an_answer_is_what_the_documents_of_its_engine_say(query):
         ("item FROM bids#time(5 sec)", "[RANGE 5 SECONDS] behind the stream's name"),
         ("item FROM bids OUTPUT LAST EVERY 5 SECONDS", "EMIT LAST EVERY 5 SECONDS"),
         ("RSTREAM item FROM bids [RANGE 5 MINUTES]", "EMIT DELETES"),
+        ("TOP 3 item FROM bids [RANGE 5 MINUTES]", "ORDER BY ... LIMIT 10"),
+        ("item FROM bids.win:time(5 sec)", "[RANGE 5 SECONDS] behind the stream's name"),
+        (
+            "item FROM bids [RANGE 1 HOUR] ASOF JOIN asks [RANGE 1 HOUR] MATCH_CONDITION (bids.ts >= asks.ts) ON x = y",
+            "BETWEEN a.ts",
+        ),
+        ("item FROM bids ORDER BY item FETCH FIRST 2 ROWS WITH TIES", "QUALIFY RANK()"),
+        (
+            "item FROM bids [RANGE 1 HOUR] AS a WHERE price > ALL (SELECT price FROM bids [RANGE 1 HOUR])",
+            "(SELECT MAX(y)",
+        ),
+        ("item FROM bids WHERE NOT price > ANY (SELECT price FROM bids [RANGE 1 HOUR])", "(SELECT MIN(y)"),
+        ("item FROM bids WHERE (price, item) < (3, 'nut')", "a < 1 OR (a = 1 AND b < 2)"),
+        ("item FROM bids WHERE (price, item) IN ((3, 'nut', 1))", "a row of 2 is compared with one of 3"),
+        ("item FROM bids WHERE price > 'a'", "'a' is no number"),
+        ("item FROM bids WHERE item = 'nut' OR ts < 'noon'", "'noon' is no time"),
+        ("item, COUNT(*) AS n FROM bids [ROWS 3 SLIDE 1] GROUP BY item HAVING COUNT(*) = 'b'", "'b' is no number"),
+        (
+            "item FROM bids [RANGE 1 HOUR] AS a WHERE price > "
+            "(SELECT price FROM bids [RANGE 1 HOUR] AS b WHERE b.item = a.item ORDER BY ts LIMIT 1)",
+            "GROUP BY k) AS q ON a.k = q.k",
+        ),
+        (
+            "item FROM bids [RANGE 1 HOUR] AS a WHERE EXISTS (SELECT 1 FROM bids [RANGE 1 HOUR] AS b WHERE b.item = "
+            "a.item AND EXISTS (SELECT 1 FROM bids [RANGE 1 HOUR] AS c WHERE c.price = a.price))",
+            "one sub-query that joins both",
+        ),
+        (
+            "item FROM bids [RANGE 1 HOUR] AS a WHERE price IN "
+            "(SELECT price FROM (SELECT price FROM bids [RANGE 1 HOUR] AS b WHERE b.item = a.item) AS q)",
+            "compare it in WHERE",
+        ),
+        (
+            "a.item FROM bids AS a LEFT JOIN bids AS b ON a.item = b.item AND a.ts BETWEEN b.ts - INTERVAL 5 SECONDS "
+            "AND b.ts LEFT JOIN bids AS c ON a.item = c.item AND a.ts BETWEEN c.ts - INTERVAL 5 SECONDS AND c.ts",
+            "a window behind each of the others",
+        ),
         ("PREV(1, price) AS p FROM bids", "LAG(x) OVER"),
         ("NTILE(4) OVER (ORDER BY price) AS q FROM bids [RANGE 1 HOUR SLIDE 1 HOUR]", "CEIL(4 * ROW_NUMBER()"),
         ("NTH_VALUE(price, 2) OVER (ORDER BY ts) AS p FROM bids", "GET(COLLECT_LIST(x), 1)"),

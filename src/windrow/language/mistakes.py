@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import SequenceMatcher
 
 from sqlglot import Token, TokenType
@@ -25,10 +26,24 @@ _HINTS = {
 _BEHIND = {
     "OUTPUT": "EMIT LAST EVERY 5 SECONDS, at the end of the query",
     "ISTREAM": "EMIT INSERTS, at the end of the query",
-    "RSTREAM": "EMIT DELETES, at the end of the query",
+    "RSTREAM": "[RANGE ... SLIDE ...] tells all rows at each instant; EMIT DELETES, at the end, those that leave",
+    "DSTREAM": "EMIT DELETES, at the end of the query",
+    "TOP": "ORDER BY ... LIMIT 10, at the end of the query",
     "IRSTREAM": "EMIT CHANGES, at the end of the query",
 }
 """Words of other languages that are read as a name, so that what follows them does not fit."""
+
+_ELSEWHERE = (
+    (
+        re.compile(r"\w\.((?:win|std|ext):\w+)\s*\("),
+        "[RANGE 5 SECONDS] behind the stream's name is win:time(5 sec), [ROWS 5] is win:length(5)",
+    ),
+    (
+        re.compile(r"\b(MATCH_CONDITION)\s*\(", re.IGNORECASE),
+        "a join by time: JOIN b ON a.k = b.k AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts",
+    ),
+)
+"""Windows of Esper and joins of Snowflake, which go wrong in the middle of them."""
 
 
 def explain_mistake(mistake: SyntaxMistakeError, tokens: list[Token], text: str) -> QueryError:
@@ -36,6 +51,10 @@ def explain_mistake(mistake: SyntaxMistakeError, tokens: list[Token], text: str)
     token = mistake.token
     if isinstance(mistake, WrongArgumentsError) and token:
         return QueryError(mistake.message, text=text, at=token.start, end=token.end + 1)
+    for words, hint in _ELSEWHERE:
+        if token and (found := words.search(text, tokens[0].start, token.end + 1)):
+            message = f"{found[1]} is not part of the language"
+            return QueryError(message, text=text, at=found.start(1), end=found.end(1), hint=hint)
     before = mistake.before or (tokens[-1] if tokens else None)
     if before and before.text.upper() in _BEHIND:
         message = f"{before.text.upper()} is not part of the language"

@@ -38,7 +38,7 @@ _HINTS = {
     "except_": "name the columns",
     "sort": "use ORDER BY",
     "joins": "(SELECT ... FROM b JOIN c ON ...) AS q, with the columns that are asked for",
-    "db": "a stream, a table or a name of WITH has one name; in backticks it may have dots",
+    "db": "a stream, a table or a name of WITH has one name; in backticks it may have dots; [ROWS 5] is win:length(5)",
     "Fetch": "ORDER BY ... LIMIT 10",
     "on": "QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) = 1",
     "laterals": "SIZE(xs), TRANSFORM(xs, x -> ...) or AGGREGATE(xs, ...) work on a list as it is",

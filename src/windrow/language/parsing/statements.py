@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from sqlglot import Token, TokenType, exp
@@ -14,6 +15,7 @@ from windrow.language.long_lists import Lists
 from windrow.language.parsing.name_clause_words import name_clause_words
 from windrow.language.parsing.others_statements import with_way_out
 from windrow.language.parsing.splits import SplitParser
+from windrow.language.parsing.standard_comparisons import in_own_words
 from windrow.language.refuse_clauses import refuse_clauses
 from windrow.language.spans import Span, error_at
 from windrow.language.spelling import STATEMENT_WORDS, did_you_mean
@@ -84,6 +86,7 @@ class StatementParser(SplitParser):
         if not isinstance(tree, (exp.Select, exp.SetOperation, exp.Subquery)):
             raise error_at(tree, "this is not a query", self.sql, "a query begins with SELECT or WITH")
         refuse_deep(tree, self.sql)
+        tree = in_own_words(tree, self.sql)
         refuse_clauses(tree, self.sql)
         return Query(tree, self.sql, self._span_since(index))
 
@@ -111,8 +114,13 @@ class StatementParser(SplitParser):
                 return self._refused(self._parse_split([(name, name_span)], index))
             return DeriveStream(name, self._parse_query(), **self._placed(index, name_span))
         if kind == "VIEW":
+            columns_of_view = self._parse_columns_of_view()
             self._expect("AS", after="the name of the view")
-            return CreateView(name, self._parse_query(), **self._placed(index, name_span))
+            query = self._parse_query()
+            if columns_of_view:  # as behind a sub-query: FROM (...) AS v (a, b)
+                alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True), columns=columns_of_view)
+                query = replace(query, tree=exp.select("*").from_(exp.Subquery(this=query.tree, alias=alias)))
+            return CreateView(name, query, **self._placed(index, name_span))
         if kind == "INDEX":
             return self._parse_window_index(name, index, name_span)
         columns = () if kind == "SINK" else self._parse_columns()
@@ -129,10 +137,20 @@ class StatementParser(SplitParser):
         placed = message | self._placed(index, name_span)
         return CreateSink(name, source, options, rejected, streams, **placed, stream_spans=spans)
 
+    def _parse_columns_of_view(self) -> list[exp.Identifier]:
+        """The names of the columns of a view, if it gives them others than its query."""
+        found: list[exp.Identifier] = []
+        if self._match(TokenType.L_PAREN):
+            while not found or self._match(TokenType.COMMA):
+                found.append(self._parse_identifier_of("column"))
+            self._expect(")", after="the names of the columns")
+        return found
+
     def _refused(self, split: SplitStream) -> SplitStream:
         """The same, unless a branch has what the language does not know."""
         for _, branch in split.branches:
             refuse_deep(branch.tree, self.sql)
+            in_own_words(branch.tree, self.sql)
             refuse_clauses(branch.tree, self.sql)
         return split
 

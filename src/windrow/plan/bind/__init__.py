@@ -106,4 +106,6 @@ window_rows            SELECT without aggregates over windows that are folded: t
                        answer
 within_window          A plan whose streams are the answers of one window: rows meet, are grouped and are compared
                        within each window
+wrong_texts            Texts that are compared with a number or an instant and are none: Spark reads NULL, so that
+                       nothing is true
 """

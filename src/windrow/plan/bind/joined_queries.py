@@ -13,10 +13,16 @@ from windrow.plan.bind.edges import EDGES
 from windrow.plan.bind.joins import all_of, conjuncts_of
 from windrow.plan.bind.names import placed_as
 from windrow.plan.bind.over_changes import aggregates
+from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.source_names import OWN
 
 ONE_ROW = "one_row"
 """Marks a sub-query whose value is that of its one row."""
+
+_ONE_QUERY = "one sub-query that joins both: EXISTS (SELECT 1 FROM b ... JOIN c ... ON b.k = c.k WHERE c.n = a.n)"
+_BY_GROUP = "let it answer for all: JOIN (SELECT k, MAX(x) AS x FROM b ... GROUP BY k) AS q ON a.k = q.k, or IN"
+_IN_WHERE = "let FROM have the column, compare it in WHERE: (SELECT n FROM (SELECT n, k ...) AS q WHERE q.k = a.k)"
+"""Ways out of names of the query around where they cannot stand."""
 
 Columns = Mapping[str, Sequence[str]]
 """The columns of each source, by alias."""
@@ -120,9 +126,13 @@ class JoinedQueries:
         more = any(query.args.get(clause) for clause in CLAUSES)
         if isinstance(query, exp.Select) and not more and not aggregates(query, self.scope):
             check_columns(query, len(asked), place, self.scope)
+            for source in [query.args.get("from_"), *(query.args.get("joins") or [])]:
+                for within in [] if source is None else source.find_all(exp.Query):
+                    self._refuse_shared_within(within, "in FROM of a sub-query", _IN_WHERE)
             return query.copy()
         names = [exp.to_identifier(f"w{i}") for i in range(len(asked))]
         alias = exp.TableAlias(this=exp.to_identifier("within"), columns=names if asked else None)
+        self._refuse_shared_within(query, "in a sub-query with more than FROM and WHERE", _BY_GROUP)
         if isinstance(query, exp.Select):
             check_columns(query, len(asked), place, self.scope)
         around = exp.select(*(exp.column(name.copy()) for name in names) if names else [exp.Literal.number(1)])
@@ -134,6 +144,8 @@ class JoinedQueries:
         where = inner.args.get("where")
         conditions = [] if where is None else conjuncts_of(where.this)
         correlated = [one for one in conditions if any(self._is_around(column, own) for column in _columns(one))]
+        for query in (node for one in correlated for node in one.find_all(exp.Query)):
+            self._refuse_shared_within(query, "two queries away", _ONE_QUERY)
         kept = [condition for condition in conditions if all(condition is not one for one in correlated)]
         if correlated:
             inner.set("where", exp.Where(this=all_of(kept)) if kept else None)
@@ -142,6 +154,15 @@ class JoinedQueries:
                 message = "a sub-query may name columns of the query around it in its WHERE, and not elsewhere"
                 raise error_at(column, message, self.scope.text)
         return correlated
+
+    def _refuse_shared_within(self, query: exp.Expr, where: str, hint: str) -> None:
+        """Refuse a name of the query around in a place that no condition of a join can be taken out of."""
+        inside = {source.alias_or_name.lower() for source in query.find_all(exp.Table, exp.Subquery)}
+        around = {alias.lower() for alias in self.around} - inside
+        for column in _columns(query):
+            if column.table.lower() in around:
+                what = f"{column.table}.{column.name} of the query around, {where},"
+                raise not_yet(column, what, self.scope.text, hint)
 
     def shared(self, inner: exp.Select) -> list[exp.Column]:
         """The columns of the query around that a sub-query names in its WHERE."""

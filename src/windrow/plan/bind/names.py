@@ -106,7 +106,7 @@ def check_new(name: str, taken: Iterable[str], place: exp.Expr, text: str) -> No
 
 _OF_CHANGES = {
     "istream": "EMIT INSERTS, at the end of the query",
-    "rstream": "EMIT DELETES, at the end of the query",
+    "rstream": "[RANGE ... SLIDE ...] tells all rows at each instant; EMIT DELETES, at the end, those that leave",
     "irstream": "EMIT CHANGES, at the end of the query",
 }
 """What other languages write before the select list, where it is read as a column with an alias."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
@@ -126,7 +127,7 @@ class SubQueries(JoinedQueries):
             if isinstance(node, exp.Exists) and self._has_always(node.this.unnest()):
                 node.replace(exp.true())
             elif isinstance(node, exp.Exists):
-                some = self._counting(self.plain(node.this.unnest(), [], node), None, node)
+                some = self._counting(self.plain(self._any_row(node.this.unnest()), [], node), None, node)
                 node.replace(placed_as(exp.paren(_some(some)), node))
             elif isinstance(node, exp.In) and node.args.get("query"):
                 node.replace(placed_as(exp.paren(self._is_among(node)), node))
@@ -137,6 +138,23 @@ class SubQueries(JoinedQueries):
         if not isinstance(query, exp.Select) or any(map(query.args.get, clauses)):
             return False
         return aggregates(query, self.scope)
+
+    def _any_row(self, query: Any) -> Any:
+        """A query that has a row where this one has: groups, an order and a limit do not matter for that."""
+        if not isinstance(query, exp.Select):
+            return query
+        limit = query.args.get("limit")
+        some = limit is None or (isinstance(limit.expression, exp.Literal) and limit.expression.name.strip("0") != "")
+        others = any(map(query.args.get, ("having", "qualify", "cluster", "with_", "offset")))
+        groups = query.args.get("group") is not None and not has_groupings(query)
+        if others or not some or (not groups and aggregates(query, self.scope)):
+            return query
+        plain = query.copy()
+        for clause in ("group", "order", "limit", "distinct"):
+            plain.set(clause, None)
+        if groups:
+            plain.set("expressions", [exp.Literal.number(1)])
+        return plain
 
     def _is_among(self, node: exp.In) -> exp.Expr:
         """Whether a value is among those of a sub-query: NULL where a NULL may be the one that is looked for."""
@@ -187,12 +205,10 @@ class SubQueries(JoinedQueries):
                 raise error_at(node, message, self.scope.text, hint)
             return
         if isinstance(node, exp.Exists):
-            query, asked = node.this.unnest(), []
+            query, asked = self._any_row(node.this.unnest()), []
         else:
             query = node.args["query"].unnest()
             asked = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
-        if len(asked) > 1 and negated:
-            raise not_yet(node, "NOT IN of several columns", self.scope.text, "NOT EXISTS (SELECT ... WHERE ...)")
         if self.reads_table(query):
             self._among_rows(query, asked, word, node)
             return
@@ -202,10 +218,10 @@ class SubQueries(JoinedQueries):
         values = {f"v{i}": value.unalias() for i, value in enumerate(inner.selects)} if asked else {}
         conditions, columns = self.renamed(correlated, inner, alias)
         equal = [exp.EQ(this=one.copy(), expression=own_column(alias, name)) for one, name in zip(asked, values)]
-        if negated and asked and self.lacks_window(inner):  # one join: the rows that a second would look at must end
-            sides = (own_column(alias, "v0"), exp.paren(asked[0].copy()))
-            nulls = [exp.Is(this=side, expression=exp.Null()) for side in sides]
-            self.join(inner, {**values, **columns}, alias, word, [exp.or_(*equal, *nulls), *conditions], node)
+        if negated and asked and (len(asked) > 1 or self.lacks_window(inner)):
+            # one join: without a window the rows that a second would look at must end
+            may = [_may_be_equal(one, own_column(alias, name)) for one, name in zip(asked, values)]
+            self.join(inner, {**values, **columns}, alias, word, [*may, *conditions], node)
             return
         self.join(inner, {**values, **columns}, alias, word, [*equal, *conditions], node)
         if negated and asked:  # NULL may be equal to anything, so that nobody knows that a row is not among them
@@ -229,6 +245,12 @@ class SubQueries(JoinedQueries):
             sides = [exp.Is(this=exp.paren(side.copy()), expression=exp.Null()) for side in (values[0], asked[0])]
             return [exp.paren(exp.Or(this=sides[0], expression=sides[1]))]
 
+        def perhaps(values: Sequence[exp.Expr]) -> list[exp.Expr]:
+            return [_may_be_equal(one, value) for one, value in zip(asked, values)]
+
+        if word == "ANTI" and len(asked) > 1:
+            self.join_table(query, word, perhaps, place)
+            return
         self.join_table(query, word, equal, place)
         if word == "ANTI" and asked:
             self.join_table(query, word, unknown, place)
@@ -279,6 +301,12 @@ def _membership(condition: exp.Expr) -> tuple[bool, exp.In | exp.Exists] | None:
     if isinstance(condition, exp.Exists) or (isinstance(condition, exp.In) and condition.args.get("query")):
         return negated, condition
     return None
+
+
+def _may_be_equal(one: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """That two values are equal, or that nobody knows: NULL may be equal to anything."""
+    nulls = [exp.Is(this=exp.paren(side.copy()), expression=exp.Null()) for side in (one, other)]
+    return exp.paren(exp.or_(exp.EQ(this=one.copy(), expression=other.copy()), *nulls))
 
 
 def _some(counted: exp.Expr) -> exp.Expr:

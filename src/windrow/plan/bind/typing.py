@@ -8,6 +8,7 @@ from sqlglot import exp
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.language import error_at, expression_sql, span_of
 from windrow.plan.bind.bound import Scope
+from windrow.plan.bind.wrong_texts import refuse_wrong_texts
 
 _NAMES = {"string": "STRING", "double": "DOUBLE", "float": "FLOAT", "bool": "BOOLEAN", "date32[day]": "DATE"}
 _NAMES |= {"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "binary": "BINARY"}
@@ -34,6 +35,7 @@ def checked_condition(node: exp.Expr, schema: pa.Schema, scope: Scope) -> str:
             f"compare it: {expression_sql(node)} <> 0" if not pa.types.is_string(type) else "compare it with a text"
         )
         raise error_at(node, f"a condition is needed here, and this is {type_name(type)}", scope.text, way_out)
+    refuse_wrong_texts(node, schema, scope)
     return expression_sql(node)
 
 

@@ -12,6 +12,8 @@ from windrow.plan.catalog import Stream
 from windrow.plan.nodes.changes import Distinct, Group, Node, Project, Ranked, Scan, Select, SetNode, Stamp, Union
 from windrow.plan.nodes.joins import Between, Join, TableJoin
 
+_TAKEN_BACK = "a join with rows that an outer join may take back"
+
 
 @dataclass(frozen=True, slots=True)
 class Waits:
@@ -106,7 +108,9 @@ def refuse_endless(plan: Node, unwindowed: Mapping[str, exp.Expr], slides: bool,
         message = f"{of} {name!r} needs a window here: without one {step} would keep its rows for ever"
         near = f"{name}.{time} BETWEEN other.{time} - INTERVAL 10 MINUTES AND other.{time}"
         way_out = f"{name} [RANGE 10 MINUTES], or WINDOW 10 MINUTES, or in a join ON {near}"
-        if step != "the join":
+        if step == _TAKEN_BACK:
+            way_out = f"{name} [RANGE 10 MINUTES], and a window behind each of the others"
+        elif step != "the join":
             way_out = f"{name} [RANGE 10 MINUTES], or {name} [RANGE UNBOUNDED], which keeps all that there was"
         raise error_at(place, message, text, way_out)
 
@@ -120,7 +124,8 @@ def _keeps_for_ever(plan: Node, streams: Collection[str]) -> tuple[str, str] | N
     held: list[tuple[Node, str]] = []
     if isinstance(plan, Join) and plan.between is not None:
         waits = (plan.between.left_waits_us, plan.between.right_waits_us)
-        held = [(side, "the join") for side, wait in zip(plan.children, waits) if wait is None]
+        step = "the join" if all(map(appends, plan.children)) else _TAKEN_BACK
+        held = [(side, step) for side, wait in zip(plan.children, waits) if wait is None]
     elif isinstance(plan, Join):
         held = [(side, "the join") for side in plan.children]
     elif isinstance(plan, Group | Distinct | Ranked | Stamp | SetNode) and not (isinstance(plan, Union) and plan.all):
