@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from runtime.core import SECOND, Core, events_of, plan_of, rows_of
-from storage.stores import Breakdown, CountingBlocks, FailingBlocks
+from runtime.failing_disk import FailingDisk
+from storage.stores import CountingBlocks
 from windrow.plan.nodes.stage import StagePlan
-from windrow.runtime.shard import Shard
 from windrow.windows import context_maintenance, log, stored_contexts
 from windrow.windows.context_maintenance import ContextMaintenance
 
@@ -123,22 +123,8 @@ def test_a_store_that_fails_at_any_write_loses_no_context(monkeypatch):
         wanted += answers(whole, [events])
         most = max(most, sum(size for _, size in whole.shards[0]._held()))
     limited = StagePlan.of(replace(made, memory_bytes=most // 2))
-    blocks, snapshot, failures = FailingBlocks(), None, 0
+    disk = FailingDisk(limited)
     for number, events in enumerate(given_rows):
-        payloads, change = whole.payloads(events), 0
-        while True:
-            shard = Shard(limited, blocks, snapshot)
-            blocks.fail_at(change if number % 5 == 4 else None)
-            try:
-                outcome = shard.process(payloads)
-                saved = shard.save()
-            except Breakdown:
-                failures, change = failures + 1, change + 1
-                blocks.rollback()
-                continue
-            snapshot = saved
-            blocks.fail_at(None)
-            blocks.commit()
-            break
+        outcome = disk.process(whole.payloads(events), failing=number % 5 == 4)
         assert sorted(map(str, rows_of([outcome]))) == wanted[number]
-    assert failures > 6
+    assert disk.failures > 6

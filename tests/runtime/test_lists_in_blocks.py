@@ -12,14 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from drawn_examples import examples
-from storage.stores import Breakdown, FailingBlocks
 from windrow.errors import MemoryLimitError
 from windrow.local.replay import Replay
-from windrow.runtime.shard import Shard
 from windrow.windows import log
 from windrow.windows.held import Held
 
 from .core import SECOND, Core, events_of, plan_of, rows_of
+from .failing_disk import FailingDisk
 
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.int64()), ("x", pa.float64()), ("s", pa.string())])
 LIMIT = 40_000
@@ -110,25 +109,12 @@ def test_a_disk_that_fails_at_any_write_loses_nothing():
     random = np.random.default_rng(9)
     made = plan_of([WIDE], SCHEMA)
     free, driver = Core(made), Core(replace(made, memory_bytes=LIMIT))
-    blocks, snapshot, failures = FailingBlocks(), None, 0
+    disk = FailingDisk(driver.shards[0].plan)
     for number in range(12):
-        payloads, change = free.payloads(batch(number, 60, random, 0)), 0
+        payloads = free.payloads(batch(number, 60, random, 0))
         wanted = str(rows_of(free.process(payloads)))
-        while True:
-            blocks.fail_at(change if number % 4 == 3 else None)
-            shard = Shard(driver.shards[0].plan, blocks, snapshot)
-            try:
-                outcome, saved = shard.process(payloads), shard.save()
-            except Breakdown:
-                failures, change = failures + 1, change + 1
-                blocks.rollback()
-                continue
-            snapshot = saved
-            blocks.fail_at(None)
-            blocks.commit()
-            break
-        assert str(rows_of([outcome])) == wanted
-    assert failures > 6
+        assert str(rows_of([disk.process(payloads, failing=number % 4 == 3)])) == wanted
+    assert disk.failures > 6
 
 
 @pytest.mark.parametrize("call", ["COLLECT_LIST(s)", "STRING_AGG(s, '-')", "MAP_AGG(s, x)", "COUNT(DISTINCT s)"])

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from storage.stores import Breakdown, CountingBlocks, FailingBlocks
+from storage.stores import CountingBlocks
 from windrow.clustering import KnownClusterings
 from windrow.compile.compile import Compiler, Wishes
 from windrow.errors import MemoryLimitError
@@ -23,6 +23,7 @@ from windrow.spark.stages.slide_shard import shrink_left
 from windrow.windows import log
 
 from .core import SECOND, Core, events_of, plan_of, rows_of
+from .failing_disk import FailingDisk
 
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.int64()), ("x", pa.float64())])
 LITTLE, PLENTY = 20_000, 10**9
@@ -145,25 +146,11 @@ def test_a_store_that_fails_at_any_write_loses_nothing(name):
     made, given = plan(name, memory_bytes=LITTLE), list(batches(9))
     whole = Core(made)
     wanted = [str(rows_of(whole.step(events))) for events in given]
-    blocks, snapshot, failures = FailingBlocks(), None, 0
+    disk = FailingDisk(StagePlan.of(made))
     for number, events in enumerate(given):
-        payloads, change = whole.payloads(events), 0
-        while True:
-            shard = Shard(StagePlan.of(made), blocks, snapshot)
-            blocks.fail_at(change if number % 4 == 0 else None)
-            try:
-                outcome = shard.process(payloads)
-                saved = shard.save()
-            except Breakdown:
-                failures, change = failures + 1, change + 1
-                blocks.rollback()
-                continue
-            snapshot = saved
-            blocks.fail_at(None)
-            blocks.commit()
-            break
+        outcome = disk.process(whole.payloads(events), failing=number % 4 == 0)
         assert str(rows_of([outcome])) == wanted[number]
-    assert failures > 6
+    assert disk.failures > 6
 
 
 ELSEWHERE = {

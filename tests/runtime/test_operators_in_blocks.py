@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawn_examples import examples
+from runtime.failing_disk import FailingDisk
 from runtime.test_rows_in_blocks import BEGIN, SECOND, replayed
-from storage.stores import Breakdown, FailingBlocks
 from windrow.errors import MemoryLimitError
 from windrow.operators import row_table, rows_in_blocks
-from windrow.runtime.shard import Shard
 from windrow.storage import ordered_rows
 
 LITTLE, LARGER = 45_000, 90_000
@@ -115,26 +114,12 @@ def test_a_disk_that_fails_at_any_write_loses_nothing_of_an_operator(small_block
     text, given_events = QUERIES[name][0], events(240, 3)
     limit = LARGER if "LEFT" in text or "FULL" in text else LITTLE
     whole, driver = replayed({"q": text}, given_events), replayed({"q": text}, given_events, limit)
-    blocks, snapshot, failures = FailingBlocks(), None, 0
+    disk = FailingDisk(driver.plan)
     for number, batch in enumerate(driver.batches(60)):
         wanted = str(whole._outcome(whole._sliced(batch, None)).results)
-        payloads, change = driver._sliced(batch, None), 0
-        while True:
-            blocks.fail_at(change if number % 3 == 2 else None)
-            shard = Shard(driver.plan, blocks, snapshot)
-            try:
-                outcome = shard.process(payloads)
-                saved = shard.save()
-            except Breakdown:
-                failures, change = failures + 1, change + 1
-                blocks.rollback()
-                continue
-            snapshot = saved
-            blocks.fail_at(None)
-            blocks.commit()
-            break
+        outcome = disk.process(driver._sliced(batch, None), failing=number % 3 == 2)
         assert str(outcome.results) == wanted
-    assert failures > 4 and b'"pages"' in (snapshot or b"")
+    assert disk.failures > 4 and b'"pages"' in disk.snapshot
 
 
 TOGETHER = {
@@ -153,24 +138,10 @@ def test_a_disk_that_fails_at_any_write_loses_nothing_of_several_kinds_of_querie
     """Of one batch in the middle every write fails once, and of some others."""
     given_events, limit = {"a": events(240, 3)["a"]}, 400_000
     whole, driver = replayed(TOGETHER, given_events), replayed(TOGETHER, given_events, limit)
-    blocks, snapshot, failures, held = FailingBlocks(), None, 0, 0
+    disk, held = FailingDisk(driver.plan), 0
     for number, batch in enumerate(driver.batches(40)):
         wanted = str(sorted(map(str, whole._outcome(whole._sliced(batch, None)).results)))
-        payloads, change = driver._sliced(batch, None), 0
-        while True:
-            blocks.fail_at(change if number in (2, 4) else None)
-            shard = Shard(driver.plan, blocks, snapshot)
-            try:
-                outcome = shard.process(payloads)
-                saved = shard.save()
-            except Breakdown:
-                failures, change = failures + 1, change + 1
-                blocks.rollback()
-                continue
-            snapshot = saved
-            blocks.fail_at(None)
-            blocks.commit()
-            break
-        held = max(held, shard.bytes_in_memory)
+        outcome = disk.process(driver._sliced(batch, None), failing=number in (2, 4))
+        held = max(held, disk.shard.bytes_in_memory)
         assert str(sorted(map(str, outcome.results))) == wanted
-    assert failures > 30 and held <= limit
+    assert disk.failures > 30 and held <= limit

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawn_examples import examples
-from storage.stores import Breakdown, CountingBlocks, FailingBlocks
+from runtime.failing_disk import FailingDisk
+from storage.stores import CountingBlocks
 from windrow import replay
 from windrow.compile.compile import Wishes, compile_queries
 from windrow.compile.explain import explain_plans
@@ -27,7 +28,6 @@ from windrow.operators import row_table, rows_in_blocks
 from windrow.operators.changes import Changes
 from windrow.operators.packed import packed
 from windrow.operators.pending_changes import PendingChanges
-from windrow.runtime.shard import Shard
 from windrow.storage import ordered_rows
 from windrow.storage.blocks import Blocks, MemoryBlocks
 from windrow.storage.columns import encode
@@ -156,27 +156,13 @@ def test_a_disk_that_fails_at_any_write_loses_nothing(text: str, limit: int, sma
     """The batch is done again from the checkpoint, whichever write it was that failed."""
     given_events = {"stock": stock(600, 900, symbols=4)}
     whole, driver = replayed({"q": text}, given_events), replayed({"q": text}, given_events, limit)
-    blocks, snapshot, failures = FailingBlocks(), None, 0
+    disk = FailingDisk(driver.plan)
     for number, events in enumerate(driver.batches(60)):
         wanted = str(whole._outcome(whole._sliced(events, None)).results)
-        payloads, change = driver._sliced(events, None), 0
-        while True:
-            blocks.fail_at(change if number % 3 == 2 else None)
-            shard = Shard(driver.plan, blocks, snapshot)
-            try:
-                outcome = shard.process(payloads)
-                saved = shard.save()
-            except Breakdown:
-                failures, change = failures + 1, change + 1
-                blocks.rollback()
-                continue
-            snapshot = saved
-            blocks.fail_at(None)
-            blocks.commit()
-            break
+        outcome = disk.process(driver._sliced(events, None), failing=number % 3 == 2)
         assert str(outcome.results) == wanted
-    assert failures > 6
-    assert "DISTINCT" not in text or b'"pages"' in (snapshot or b"")
+    assert disk.failures > 6
+    assert "DISTINCT" not in text or b'"pages"' in disk.snapshot
 
 
 def test_a_checkpoint_with_one_block_a_run_is_gone_on_with():
