@@ -28,10 +28,10 @@ _INSTEAD = {
     "maxever": "MAX(x) over [RANGE UNBOUNDED]",
     "minever": "MIN(x) over [RANGE UNBOUNDED]",
     "rate": "COUNT(*) / 5 over [RANGE 5 SECONDS]",
-    "nth_value": "GET(COLLECT_LIST(x), 1), which counts from 0; OVER, with ROWS 9 PRECEDING",
-    "ntile": "CEIL(4 * ROW_NUMBER() OVER (ORDER BY x) / COUNT(*) OVER ()) for four parts of a window over time",
-    "percent_rank": "(RANK() OVER (ORDER BY x) - 1) / (COUNT(*) OVER () - 1), of a window over time",
-    "cume_dist": "1 - (RANK() OVER (ORDER BY x DESC) - 1) / COUNT(*) OVER (), of a window over time",
+    "nth_value": "GET(COLLECT_LIST(x), 1), which counts from 0, or NTH_VALUE(x, 2) OVER (ORDER BY y)",
+    "ntile": "NTILE(4) OVER (ORDER BY x)",
+    "percent_rank": "PERCENT_RANK() OVER (ORDER BY x)",
+    "cume_dist": "CUME_DIST() OVER (ORDER BY x)",
     "time_bucket": _WINDOW,
     "date_bin": _WINDOW,
     "tumblingwindow": _WINDOW,
@@ -43,7 +43,9 @@ _INSTEAD = {
     "proctime": "a stream without TIMESTAMP BY is timed by arrival",
 }
 """What to write in the place of a function."""
-_PARSED = (exp.DateBin, exp.NthValue, exp.Ntile, exp.PercentRank, exp.CumeDist)
+_DRAWN = (exp.NthValue, exp.Ntile, exp.PercentRank, exp.CumeDist)
+"""What rows beside a row tell of it, with OVER."""
+_PARSED = (exp.DateBin, *_DRAWN)
 """Those of them that the grammar knows."""
 
 
@@ -64,7 +66,8 @@ def read_others_functions(query: Query, catalog: Catalog) -> Query:
     own = {name.lower() for name in (*catalog.aggregates, *catalog.functions)}
     for call in query.tree.find_all(exp.Anonymous, *_PARSED):
         name = (call.name if isinstance(call, exp.Anonymous) else call.sql_name()).lower()
-        if name in _INSTEAD and name not in own:
+        drawn = isinstance(call, _DRAWN) and call.find_ancestor(exp.Window) is not None
+        if name in _INSTEAD and name not in own and not drawn:
             raise error_at(call, f"{name.upper()} is not part of the language", query.text, _INSTEAD[name])
     if not any(_distinct_of(call) for call in query.tree.find_all(*_LISTS)) or "collect_set" in own:
         return query
