@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 import windrow
 from drawn_examples import examples
+from windrow.compile.explain import explain_plans
 from windrow.errors import NotSupportedYet
 
 from .at_instants import check_at_instants, check_at_slides, drawn
@@ -78,3 +81,21 @@ def test_a_running_total_is_of_all_events_up_to_each():
     for frame in ("", " RANGE UNBOUNDED PRECEDING"):
         totals = windrow.replay(f"SELECT SUM(n) OVER (ORDER BY ts{frame}) AS s FROM e", e=EVENTS, flush=True)
         assert totals["s"].to_pylist() == [1, 3, 6, 10]
+
+
+def test_partitions_of_whole_answers_take_a_step_a_row_also_under_little_memory():
+    """Each event of a partition changes all of its rows: told one by one, these would be 600 times the rows."""
+    rows = 12_000
+    random = np.random.default_rng(3)
+    keys, values = random.integers(0, 10, rows), random.integers(-99, 99, rows)
+    times = pa.array(np.arange(rows) * 10_000, pa.int64()).cast(TIME)
+    events = pa.table({"ts": times, "k": keys, "n": values, "t": [f"{number:0150}" for number in range(rows)]})
+    query = (
+        "SELECT t, n, SUM(n) OVER (PARTITION BY k) AS s, COUNT(*) OVER () AS c FROM e [RANGE 2 MINUTES SLIDE 1 MINUTE]"
+    )
+    assert "join" not in explain_plans([windrow.Replay(query, e=events).plan], 1)
+    found = windrow.replay(query, e=events, flush=True, memory="2 MB", batch_rows=1_000)
+    assert found.num_rows == 2 * rows
+    wanted = duckdb.sql("SELECT t, n, SUM(n) OVER (PARTITION BY k)::BIGINT, COUNT(*) OVER () FROM events").fetchall()
+    whole = [row for row in found.to_pylist() if row["c"] == rows]
+    assert sorted((row["t"], row["n"], row["s"], row["c"]) for row in whole) == sorted(wanted)

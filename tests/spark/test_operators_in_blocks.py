@@ -15,9 +15,10 @@ from windrow.local.replay import Replay
 from .streams import START, finish, instants, put, rows_of, stream_of
 
 ROWS, LIMIT = 16_000, 2_100_000
+"""In 16 seconds, so that no window has lost a row; of longer ones the second start would know that they do not fit."""
 TEXTS = {
-    "different": "SELECT DISTINCT id, name FROM a [RANGE 1 HOUR]",
-    "pairs": "SELECT x.id, y.name FROM a [RANGE 1 HOUR] x JOIN b [RANGE 1 HOUR] y ON x.id = y.id",
+    "different": "SELECT DISTINCT id, name FROM a [RANGE 20 SECONDS]",
+    "pairs": "SELECT x.id, y.name FROM a [RANGE 20 SECONDS] x JOIN b [RANGE 20 SECONDS] y ON x.id = y.id",
 }
 
 

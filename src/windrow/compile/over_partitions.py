@@ -7,11 +7,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from windrow.compile.joined_answers import named_around
-from windrow.language import Query, TimeWindow, window_of
+from windrow.language import Query, TimeWindow, emit_of, window_of
 from windrow.plan.bind.calls import unwrapped
 from windrow.plan.bind.joins import all_of, conjuncts_of
 from windrow.plan.bind.names import both, placed_as
-from windrow.plan.bind.over_calls import RANKINGS, name_of
+from windrow.plan.bind.over_calls import RANKINGS, is_of_frames, name_of
 from windrow.plan.catalog import Catalog
 
 _MORE = ("joins", "group", "having", "distinct", "cluster", "distribute", "query_window")
@@ -28,11 +28,33 @@ def over_partitions(query: Query, catalog: Catalog) -> Query:
     """  # noqa: E501 (one query)
     if not any(_is_of_partition(over) for over in query.tree.find_all(exp.Window)):
         return query
+    if _is_answered_at_the_end(query.tree):
+        return query
     tree = query.tree.copy()
     for select in list(tree.find_all(exp.Select)):
         if _can_ask(select):
             _ask(select, catalog)
     return replace(query, tree=tree)
+
+
+def _is_answered_at_the_end(tree: exp.Expr) -> bool:
+    """Whether every row of every window is told, so that its partition is asked when the window ends.
+
+    A sub-query would tell each row of a partition anew at each event that comes into it: their product, not their sum.
+    It is what QUALIFY and LIMIT are better off with, of whose rows few are told.
+    """
+    if not isinstance(tree, exp.Select) or not _can_ask(tree) or emit_of(tree) not in (None, "SNAPSHOT"):
+        return False
+    source, overs = tree.args["from_"].this, _overs_of(tree)
+    window = window_of(source) if isinstance(source, exp.Table) else None
+    if (
+        not isinstance(window, TimeWindow)
+        or window.slide_us is None
+        or len(overs) < len(list(tree.find_all(exp.Window)))
+    ):
+        return False
+    few = any(map(tree.args.get, ("qualify", "limit", "with_")))
+    return not few and all(is_of_frames(over) for over in overs if _is_of_partition(over))
 
 
 def _is_of_partition(over: exp.Window) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from windrow.language import Query, as_written, error_at
+from windrow.language import Query, as_written, error_at, window_of
 from windrow.plan.bind.names import placed_as
 from windrow.plan.catalog import Catalog
 
@@ -28,10 +28,10 @@ _INSTEAD = {
     "maxever": "MAX(x) over [RANGE UNBOUNDED]",
     "minever": "MIN(x) over [RANGE UNBOUNDED]",
     "rate": "COUNT(*) / 5 over [RANGE 5 SECONDS]",
-    "nth_value": "GET(COLLECT_LIST(x), 1), which counts from 0, or NTH_VALUE(x, 2) OVER (ORDER BY y)",
-    "ntile": "NTILE(4) OVER (ORDER BY x)",
-    "percent_rank": "PERCENT_RANK() OVER (ORDER BY x)",
-    "cume_dist": "CUME_DIST() OVER (ORDER BY x)",
+    "nth_value": "GET(COLLECT_LIST(x), 1), which counts from 0, or NTH_VALUE(x, 2) OVER in [... SLIDE ...]",
+    "ntile": "NTILE(4) OVER (ORDER BY x) FROM s [RANGE 1 HOUR SLIDE 1 HOUR]",
+    "percent_rank": "PERCENT_RANK() OVER (ORDER BY x) FROM s [RANGE 1 HOUR SLIDE 1 HOUR]",
+    "cume_dist": "CUME_DIST() OVER (ORDER BY x) FROM s [RANGE 1 HOUR SLIDE 1 HOUR]",
     "time_bucket": _WINDOW,
     "date_bin": _WINDOW,
     "tumblingwindow": _WINDOW,
@@ -44,7 +44,7 @@ _INSTEAD = {
 }
 """What to write in the place of a function."""
 _DRAWN = (exp.NthValue, exp.Ntile, exp.PercentRank, exp.CumeDist)
-"""What rows beside a row tell of it, with OVER."""
+"""What the others of its window tell of a row, with OVER."""
 _PARSED = (exp.DateBin, *_DRAWN)
 """Those of them that the grammar knows."""
 
@@ -64,9 +64,10 @@ def _distinct_of(call: exp.Expr) -> exp.Expr | None:
 def read_others_functions(query: Query, catalog: Catalog) -> Query:
     """The query with COLLECT_SET as the distinct ones of COLLECT_LIST; raises for what only other engines have."""
     own = {name.lower() for name in (*catalog.aggregates, *catalog.functions)}
+    windows = any(window_of(source) for source in query.tree.find_all(exp.Table, exp.Subquery))
     for call in query.tree.find_all(exp.Anonymous, *_PARSED):
         name = (call.name if isinstance(call, exp.Anonymous) else call.sql_name()).lower()
-        drawn = isinstance(call, _DRAWN) and call.find_ancestor(exp.Window) is not None
+        drawn = windows and isinstance(call, _DRAWN) and call.find_ancestor(exp.Window) is not None
         if name in _INSTEAD and name not in own and not drawn:
             raise error_at(call, f"{name.upper()} is not part of the language", query.text, _INSTEAD[name])
     if not any(_distinct_of(call) for call in query.tree.find_all(*_LISTS)) or "collect_set" in own:

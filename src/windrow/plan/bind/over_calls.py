@@ -87,6 +87,12 @@ def call_of(over: exp.Window, scope: Scope) -> Called | None:
     return Called(function, tuple(arguments), _number_of(node, function, over, scope), ignore)
 
 
+def is_of_frames(over: exp.Window) -> bool:
+    """Whether what is called is an aggregate that the rows of a window are asked for when it ends."""
+    node = unwrapped(over.this)
+    return (_name_of(node) or "").upper() in FOLDED and not isinstance(node.this, exp.Distinct)
+
+
 def name_of(node: exp.Expr) -> str:
     """The function that is called, in small letters, whatever stands around the call."""
     node = unwrapped(node)
