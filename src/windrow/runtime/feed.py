@@ -44,10 +44,14 @@ def event_times(rows: pa.Table, query: AnyQuery) -> pa.ChunkedArray:
     """When answers happen, in microseconds: just before their window ends, as Spark's `window_time` has it.
 
     So the minute from 0 to 60 holds the seconds that end at 1 to 60. Where rows are counted, a window ends with its
-    last row, and is answered when the clock has passed it. Rows that only come have times of their own, and a window
-    that still fills is told as of an instant.
+    last row, and is answered when the clock has passed it. Rows that only come have times of their own. A window that
+    still fills is told as of an instant that the clock has reached, and not passed: its answer is of what was before.
     """
     ends = pc.cast(rows[query.told_at], pa.int64())
     if isinstance(query, ChangePlan) and query.emit != SNAPSHOT:
         return ends
-    return ends if query.ends_with_row and query.told_at != DUE else pc.subtract(ends, 1)
+    if not query.ends_with_row or query.told_at == DUE:
+        return pc.subtract(ends, 1)
+    if isinstance(query, ChangePlan) or query.window.every_us is None:
+        return ends
+    return pc.if_else(rows["final"], ends, pc.subtract(ends, 1))
