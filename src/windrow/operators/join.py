@@ -17,6 +17,7 @@ from windrow.operators.operator import Evaluate
 from windrow.operators.pairs import matches
 from windrow.operators.repository import range_of
 from windrow.operators.row_table import RowTable
+from windrow.operators.taken_back import taken_back
 from windrow.operators.row_wise import true_rows
 from windrow.plan.nodes.joins import MOST_ROWS, Join
 from windrow.storage.blocks import Blocks, Snapshot
@@ -172,6 +173,8 @@ class JoinRows:
             apart = left.instants[places] - right.instants[others]
             near = (apart >= self._low) & (apart <= self._high)
             places, others = places[near], others[near]
+        meets = _meet(left, places, right, others)
+        places, others = places[meets], others[meets]
         for start in range(0, len(places), PAIRS):
             chosen = slice(start, start + PAIRS)
             yield from self._met(left.changes.take(places[chosen]), rows.take(others[chosen]))
@@ -257,6 +260,22 @@ def leaves_in_turn(node: Join, side: int) -> bool:
     """Whether the rows of one side come as events do and leave as they came, and none is forgotten before."""
     waiting = waiting_of(node, side)
     return range_of(node.children[side]) is not None and (waiting is None or waiting.waits_us is None)
+
+
+def _meet(left: Keyed, places: np.ndarray, right: Keyed, others: np.ndarray) -> np.ndarray:
+    """Which pairs of new rows are there at once, without those that cancel each other.
+
+    What is taken back may be left out on one side: on both, a pair that ends with both its rows would not end.
+    """
+    mine, theirs = left.changes, right.changes
+    times = np.maximum(mine.times[places], theirs.times[others])
+    meets: np.ndarray = times < np.minimum(mine.until[places], theirs.until[others])
+    undone = taken_back(right.keys, theirs)
+    if undone is not None:
+        meets &= mine.times[places] < undone[others]
+    elif (undone := taken_back(left.keys, mine)) is not None:
+        meets &= theirs.times[others] < undone[places]
+    return meets
 
 
 def _all_places(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
