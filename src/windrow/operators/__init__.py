@@ -62,6 +62,7 @@ stream_function   A function that remembers, as an operator: events in order of 
 sums_in_turn      Counts and sums of groups, change by change: each state goes on from the one before, in one compiled
                   loop
 table_join        A join of changes with a table that does not change
+taken_back        Rows of a batch that go again within it: what comes later meets them twice, for nothing
 told_clusters     The clusters of every group as they were told last
 told_in_turn      What groups tell of their turns: `-` the row that stood before, `+` the one that stands now
 turns             Changes in order of time as turns of groups: which group changes when, and from which state; nothing

@@ -17,8 +17,8 @@ from windrow.operators.operator import Evaluate
 from windrow.operators.pairs import matches
 from windrow.operators.repository import range_of
 from windrow.operators.row_table import RowTable
-from windrow.operators.taken_back import taken_back
 from windrow.operators.row_wise import true_rows
+from windrow.operators.taken_back import taken_back
 from windrow.plan.nodes.joins import MOST_ROWS, Join
 from windrow.storage.blocks import Blocks, Snapshot
 

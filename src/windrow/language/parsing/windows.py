@@ -93,6 +93,9 @@ class WindowParser(DurationParser):
             gap = self._parse_duration("gap of SESSION")
             if keys := self._parse_keys_of_window(parts.get("partition_by")):
                 parts["partition_by"] = keys
+            if self._word() == "IN":
+                hint = "leave it out: a session goes by the gaps between its events, which are the same in all zones"
+                self._fail("a session is not of a time zone", hint=hint)
             return SessionStreamWindow(this=gap, **parts, **self._parse_every())
         reach = self._word()
         if reach not in ("RANGE", "RANGES", "ROWS"):

@@ -162,6 +162,7 @@ def _check_sets(
             if text in keys:
                 raise in_all_groupings(tree.args["group"], "session", text.strip("`"), scope)
     elif isinstance(window, PredicateWindow) or window.partition:
-        hint = "a query for each grouping, or [RANGE 1 HOUR SLIDE 1 MINUTE]"
+        by_row = not isinstance(window, PredicateWindow) and window.slide_us is None
+        hint = f"a query for each grouping, or {'ROWS 100 SLIDE 1' if by_row else '[RANGE 1 HOUR SLIDE 1 MINUTE]'}"
         what = "several groupings over windows by key or condition"
         raise not_yet(tree.args["group"], what, scope.text, hint, tree=tree)

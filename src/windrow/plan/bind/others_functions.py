@@ -14,6 +14,7 @@ _WINDOW = "GROUP BY window(ts, '5 minutes'), or [RANGE 5 MINUTES SLIDE 5 MINUTES
 _INSTEAD = {
     "latest_by_offset": "LAST(x) IGNORE NULLS, which goes by the time of the events",
     "earliest_by_offset": "FIRST(x) IGNORE NULLS, which goes by the time of the events",
+    "group_concat": "STRING_AGG(x, ',')",
     "count_distinct": "COUNT(DISTINCT x)",
     "topkdistinct": "TOPK(x, 3), which has equal values as often as they come",
     "stddev_sample": "STDDEV(x)",
