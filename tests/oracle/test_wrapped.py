@@ -135,7 +135,7 @@ WRONG = [
     "SELECT k FROM e {} WHERE n",
     "SELECT k FROM e {} WHERE COUNT(*) > 1",
     "SELECT n FROM e {} GROUP BY k",
-    "SELECT k, NTILE(2) OVER (ORDER BY n) AS c FROM e {}",
+    "SELECT k, ROW_NUMBER() OVER (PARTITION BY k) AS c FROM e {}",
     "SELECT k FROM e {} SORT BY k",
     "SELECT map('a', n) AS m, COUNT(*) AS c FROM e {} GROUP BY map('a', n)",
 ]

@@ -53,7 +53,7 @@ def _by_time(over: exp.Window, time: str) -> bool:
     """Whether a number is by the times of the events, the first one with 1."""
     order = over.args.get("order")
     term = order.expressions[0] if order is not None and len(order.expressions) == 1 else None
-    named = over.args.get("alias") is not None or over.args.get("spec") is not None
+    named = over.args.get("alias") is not None or over.args.get("spec") is not None or any(over.this.args.values())
     if term is None or named or name_of(over.this) not in _COUNTED or term.args.get("desc"):
         return False
     return isinstance(term.this, exp.Column) and term.this.name == time

@@ -87,6 +87,8 @@ class Overs:
             hint += " window, SELECT SUM(x) OVER (PARTITION BY k ORDER BY ts ROWS 9 PRECEDING) AS s FROM stream;"
             hint += " CREATE STREAM name AS ... of a join for others to read"
             raise not_yet(window, what, text, hint)
+        if any(window.this.args.values()):
+            raise error_at(window, f"{function.upper()} takes no argument", text, f"{function.upper()}() OVER (...)")
         order = window.args.get("order")
         if order is None:
             raise error_at(window, f"{function.upper()} needs an order", text, "OVER (PARTITION BY k ORDER BY x DESC)")
