@@ -13,7 +13,7 @@ from windrow.language import error_at, expression_sql
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.change_sources import plan_column
 from windrow.plan.bind.names import placed_as, with_parts
-from windrow.plan.bind.over_calls import KNOWN, Called, call_of, frame_of_rows, name_of_call
+from windrow.plan.bind.over_calls import KNOWN, Called, call_of, frame_of_rows, name_of_call, refuse_arguments
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.typing import checked_type
 from windrow.plan.nodes.changes import Computed, Node, Project, Ranked, SortKey
@@ -87,8 +87,7 @@ class Overs:
             hint += " window, SELECT SUM(x) OVER (PARTITION BY k ORDER BY ts ROWS 9 PRECEDING) AS s FROM stream;"
             hint += " CREATE STREAM name AS ... of a join for others to read"
             raise not_yet(window, what, text, hint)
-        if any(window.this.args.values()):
-            raise error_at(window, f"{function.upper()} takes no argument", text, f"{function.upper()}() OVER (...)")
+        refuse_arguments(window, window.this, function, self.scope)
         order = window.args.get("order")
         if order is None:
             raise error_at(window, f"{function.upper()} needs an order", text, "OVER (PARTITION BY k ORDER BY x DESC)")

@@ -75,6 +75,10 @@ def call_of(over: exp.Window, scope: Scope) -> Called | None:
     ignore = exp.IgnoreNulls in told or (isinstance(node, exp.AnyValue) and exp.RespectNulls not in told)
     if ignore and function not in (*SHIFTS, *EDGES):
         raise error_at(over, f"{function.upper()} passes over NULLs anyway", scope.text, "leave IGNORE NULLS out")
+    if function in ("percent_rank", "cume_dist"):
+        refuse_arguments(over, node, function, scope)
+    elif function != "ntile":
+        _check_one_value(over, node, function, scope)
     condition = over.this.find(exp.Filter)
     arguments = _arguments(node, function)
     if isinstance(node.this, exp.Distinct):
@@ -85,6 +89,26 @@ def call_of(over: exp.Window, scope: Scope) -> Called | None:
         case = exp.Case(ifs=[exp.If(this=condition.expression.this.copy(), true=arguments[0])])
         arguments = [case]
     return Called(function, tuple(arguments), _number_of(node, function, over, scope), ignore)
+
+
+def refuse_arguments(over: exp.Window, call: exp.Expr, function: str, scope: Scope) -> None:
+    """Refuse what stands in the brackets of a function that takes nothing."""
+    if any(call.args.values()):
+        name = function.upper()
+        raise error_at(over, f"{name} takes no argument", scope.text, f"{name}() OVER (PARTITION BY k ORDER BY x)")
+
+
+def _check_one_value(over: exp.Window, call: exp.Expr, function: str, scope: Scope) -> None:
+    """Refuse calls of none or of several values; what LAG and NTH_VALUE are told besides is none of them."""
+    given = call.expressions if isinstance(call, exp.Anonymous) else [call.this, *call.expressions]
+    if len(given) == 1 and given[0] is not None:
+        return
+    hint = (
+        "FIRST_VALUE(x) IGNORE NULLS"
+        if function in EDGES
+        else "COUNT(CASE WHEN x IS NOT NULL AND y IS NOT NULL THEN 1 END)"
+    )
+    raise error_at(over, f"{function.upper()} OVER takes one value", scope.text, hint)
 
 
 def is_of_frames(over: exp.Window) -> bool:
