@@ -35,19 +35,19 @@ def changes_of(rows: list[Row]) -> Changes:
     drawn = []
     for key, value, time, stays, until in rows:
         ends = NEVER if until == 99 else time + until
-        drawn.append((time, ends, 1, key, value))
+        drawn.append((time, time, ends, 1, key, value))
         if stays < 4 and time + stays < ends:
-            drawn.append((time + stays, ends, -1, key, value))
+            drawn.append((time + stays, time, ends, -1, key, value))
     drawn.sort(key=lambda change: change[0])
-    times, until, weights, keys, values = (
-        np.array([change[place] for change in drawn], np.int64) for place in range(5)
+    times, since, until, weights, keys, values = (
+        np.array([change[place] for change in drawn], np.int64) for place in range(6)
     )
-    return Changes(times, times, until, weights, (pa.array(keys), pa.array(values)))
+    return Changes(times, since, until, weights, (pa.array(keys), pa.array(values)))
 
 
 def there(changes: Changes) -> list[list[tuple]]:
-    """The pairs that are there at each instant, as sums of weights."""
-    columns = [column.to_pylist() for column in changes.columns]
+    """The pairs that are there at each instant, and since when, as sums of weights."""
+    columns = [*(column.to_pylist() for column in changes.columns), changes.since.tolist()]
     found = []
     for instant in range(25):
         sums: dict[tuple, int] = {}
@@ -65,15 +65,16 @@ def pairs(left: Changes, right: Changes) -> list[list[tuple]]:
         sums: dict[tuple, int] = {}
         sides = [
             [
-                (tuple(column[place].as_py() for column in side.columns), int(side.weights[place]))
+                (tuple(c[place].as_py() for c in side.columns), int(side.since[place]), int(side.weights[place]))
                 for place in range(len(side))
                 if side.times[place] <= instant < side.until[place]
             ]
             for side in (left, right)
         ]
-        for (mine, often), (theirs, weight) in ((one, other) for one in sides[0] for other in sides[1]):
+        for (mine, begun, often), (theirs, since, weight) in ((one, other) for one in sides[0] for other in sides[1]):
             if mine[0] == theirs[0]:
-                sums[(*mine, *theirs)] = sums.get((*mine, *theirs), 0) + often * weight
+                pair = (*mine, *theirs, min(begun, since))
+                sums[pair] = sums.get(pair, 0) + often * weight
         found.append(sorted((row, weight) for row, weight in sums.items() if weight))
     return found
 
@@ -81,6 +82,7 @@ def pairs(left: Changes, right: Changes) -> list[list[tuple]]:
 @settings(max_examples=examples(300), deadline=None)
 @given(ROWS, ROWS, st.integers(0, 12))
 @example([(0, 0, 1, 2, 99)], [(0, 0, 0, 3, 99)], 12)  # both go at the same instant
+@example([(0, 0, 5, 4, 99)], [(0, 0, 0, 3, 99), (0, 0, 1, 4, 99)], 12)  # equal rows, of which the older one goes
 def test_a_batch_joined_at_once_has_the_pairs_of_each_instant(mine, theirs, cut):
     left, right = changes_of(mine), changes_of(theirs)
     operator = JoinRows(JOIN, lambda text, rows: None, "join", MemoryBlocks())

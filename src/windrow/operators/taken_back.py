@@ -23,9 +23,10 @@ def taken_back(keys: np.ndarray, changes: Changes) -> np.ndarray | None:
     """
     if not (changes.weights < 0).any():
         return None
-    order = np.lexsort((changes.times, keys))
+    order = np.lexsort((changes.times, changes.since, keys))
     comes, goes = order[:-1], order[1:]
     opposite = (keys[comes] == keys[goes]) & (changes.until[comes] == changes.until[goes])
+    opposite &= changes.since[comes] == changes.since[goes]  # equal rows of two instants are two values of a group
     opposite &= (changes.weights[comes] > 0) & (changes.weights[comes] == -changes.weights[goes])
     comes, goes = comes[opposite], goes[opposite]
     same = same_rows(changes.columns, comes, goes)
