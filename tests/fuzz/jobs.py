@@ -141,7 +141,7 @@ class Job:
         clocks = [
             shard.clock
             for shard, blocks, snapshot in zip(range(99), run.blocks[0], run.snapshots[0])
-            for shard in [Shard(run.plan.stages[0], blocks, snapshot)]
+            for shard in [Shard(run.plan.stages[0], copy.deepcopy(blocks), snapshot)]  # one that is never saved
             if snapshot is not None
         ]
         return max((clock for clock in clocks if clock is not None), default=None)
