@@ -140,7 +140,7 @@ PAPERS: tuple[Reproduced, ...] = (
         "Figure 5, performance",
         "soccer",
         "a made-up game of an hour, 15,000 readings a second; `--quick` 180 s",
-        "97 times real time in one process, 41 on Spark; Q3 takes longest, as there, and all together what each alone "
+        "82 times real time in one process, 32 on Spark; Q3 takes longest, as there, and all together what each alone "
         "takes, where the paper has processes for each query. Positions are made up where the paper's are absent",
     ),
     Reproduced(
@@ -148,7 +148,7 @@ PAPERS: tuple[Reproduced, ...] = (
         "Figure 6, delays",
         "soccer",
         "180 s of such a game, live",
-        "0.1 s for shots to 0.27 s for statistics of a second in replay, 1.1 to 1.5 s on Spark, where a batch is "
+        "0.13 s for hits to 0.29 s for statistics of a second in replay, 1.2 to 1.6 s on Spark, where a batch is "
         "waited for; the paper has those of a pipeline of processes",
     ),
     Reproduced(
