@@ -11,13 +11,13 @@ from windrow.operators.net import same_rows
 def taken_back(keys: np.ndarray, changes: Changes) -> np.ndarray | None:
     """From which instant on each change is undone by another of its key, of the same row; None where none is.
 
-    A row and its `-` have the same instant in both changes, so that either may be left out with the other where they
-    meet what is there only from that instant on. A group sends its row anew with every event: without this an event
-    that is joined with a group would meet all its earlier rows of the batch, and a second join all pairs of the first.
+    A row and its `-` say the same of since when the row is there. So both may be left out where they meet what is there
+    only from when the row goes. A group sends its row anew with every event: without this an event that is joined with
+    a group would meet all its earlier rows of the batch, and a second join all pairs of the first.
 
     >>> import pyarrow as pa
-    >>> times, row = np.array([3, 5, 5]), (pa.array(["old", "old", "new"]),)
-    >>> changes = Changes(times, times, np.full(3, NEVER), np.array([1, -1, 1]), row)
+    >>> times, since, row = np.array([3, 5, 5]), np.array([3, 3, 5]), (pa.array(["old", "old", "new"]),)
+    >>> changes = Changes(times, since, np.full(3, NEVER), np.array([1, -1, 1]), row)
     >>> (taken_back(np.zeros(3, int), changes) == [5, 5, NEVER]).all()
     np.True_
     """
