@@ -327,7 +327,7 @@ PAPERS: tuple[Reproduced, ...] = (
         "any by `python -m benchmarks.storage_table1 sql RATE FOLDER`. SQL at 500 to 3,000 beside everything in memory",
         "throughput instead of an injected rate: SlideM below the language takes 6 to 30 million tuples/s over 5 to 32 "
         "GB (beside other work on the disk), from SQL a seventh of it, since every tuple is told as a `-` and a `+`; "
-        "0.25 to 0.27 GB resident at 50,000 and 200,000",
+        "0.25 to 0.29 GB resident at 50,000 to 300,000",
     ),
     Reproduced(
         DISK,
